@@ -1,0 +1,1 @@
+"""The generator: operation templates in, sources out."""

@@ -1,0 +1,222 @@
+"""The data the generator works on: dtypes, kinds, operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """An element type: its name, its C type in memory and the dtype bodies compute in."""
+
+    name: str
+    c: str
+    group: str  # bool, int, float, complex
+    bits: int
+    signed: bool = True
+    compute_name: str = ""
+    real_name: str = ""
+
+    @property
+    def enum(self) -> str:
+        return "EK_" + self.name.upper()
+
+    @property
+    def compute(self) -> Dtype:
+        return DTYPES[self.compute_name or self.name]
+
+    @property
+    def real(self) -> Dtype:
+        return DTYPES[self.real_name or self.name]
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The endings a block for this dtype may have, most specific first."""
+        if self.group == "bool":
+            return ("_b8", "")
+        if self.group == "int":
+            return ("_" + self.name, "_signed" if self.signed else "_unsigned", "_int", "")
+        return ("_" + self.compute.name, "_" + self.group, "")
+
+
+def _dtypes() -> dict[str, Dtype]:
+    rows = [Dtype("b8", "ek_b8", "bool", 8, signed=False)]
+    rows += [Dtype(f"i{bits}", f"int{bits}_t", "int", bits) for bits in (8, 16, 32, 64)]
+    rows += [Dtype(f"u{bits}", f"uint{bits}_t", "int", bits, signed=False)
+             for bits in (8, 16, 32, 64)]
+    rows += [
+        Dtype("f16", "ek_f16", "float", 16, compute_name="f32"),
+        Dtype("bf16", "ek_bf16", "float", 16, compute_name="f32"),
+        Dtype("f32", "float", "float", 32),
+        Dtype("f64", "double", "float", 64),
+        Dtype("c64", "ek_c64", "complex", 64, real_name="f32"),
+        Dtype("c128", "ek_c128", "complex", 128, real_name="f64"),
+    ]
+    return {row.name: row for row in rows}
+
+
+DTYPES = _dtypes()
+
+
+def _named_sets() -> dict[str, tuple[str, ...]]:
+    def of(*groups: str) -> tuple[str, ...]:
+        return tuple(d.name for d in DTYPES.values() if d.group in groups)
+
+    return {
+        "ALL": of("bool", "int", "float", "complex"),
+        "BOOL": of("bool"),
+        "INTS": of("int"),
+        "SIGNED": tuple(n for n in of("int") if DTYPES[n].signed),
+        "UNSIGNED": tuple(n for n in of("int") if not DTYPES[n].signed),
+        "FLOATS": of("float"),
+        "COMPLEX": of("complex"),
+        "REAL": of("int", "float"),
+        "NUMERIC": of("int", "float", "complex"),
+    }
+
+
+DTYPE_SETS = _named_sets()
+
+# How an operand's dtype follows from the T of a loop, beside "T" itself and plain dtype names.
+DTYPE_RULES = ("T", "real", "sum", "mean")
+
+
+def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
+    """The dtype that `rule` gives for T: real part, NumPy's sum or mean dtype, or a fixed one."""
+    if rule == "T":
+        return t
+    if rule == "real":
+        return t.real
+    if rule == "sum":
+        if t.group in ("bool", "int"):
+            return DTYPES["i64" if t.signed or t.group == "bool" else "u64"]
+        return t
+    if rule == "mean":
+        return DTYPES["f64"] if t.group in ("bool", "int") else t
+    return DTYPES[rule]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A piece of code an operation gives its kind: a block, the arguments it sees, its result.
+
+    Types are "in0".."in2", "out", "acc" (the loop's dtypes) or a C type."""
+
+    name: str
+    args: tuple[tuple[str, str], ...]
+    result: str
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of operation: which skeletons render it and what an operation of it must say."""
+
+    name: str
+    family: str  # the folder of skeletons in templates/kinds
+    args: tuple[str, ...] | None = None  # None: the operation names them
+    ins: tuple[str, ...] | None = None  # dtype rules of the inputs; None: T for each
+    out: str = "T"
+    acc: str = "T"
+    slots: tuple[Slot, ...] | None = None  # None: one slot "body" from the inputs to the output
+    pairs: bool = False  # a loop for every pair of dtypes, bodies in storage types
+    keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
+    table: bool = True  # has a row in the ops table
+    array_call: bool = True  # has a generated array call
+
+
+REDUCE_SLOTS = (
+    Slot("identity", (), "acc"),
+    Slot("map", (("x", "in0"),), "acc", default="x"),
+    Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),
+    Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
+)
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("function", "function", table=False, keys=frozenset({"args"})),
+        Kind("unary", "elementwise", args=("x",), keys=frozenset({"out"})),
+        Kind("binary", "elementwise", args=("x", "y"), keys=frozenset({"out"})),
+        Kind("ternary", "elementwise", keys=frozenset({"args", "in", "out"})),
+        Kind("comparison", "elementwise", args=("x", "y"), out="b8"),
+        Kind("cast", "elementwise", args=("x",), pairs=True),
+        Kind("copy", "elementwise", args=("x",), array_call=False),
+        Kind("fill", "fill", args=()),
+        Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
+             keys=frozenset({"out", "acc", "empty"})),
+        Kind("argreduction", "argreduction", args=("x",), out="i64",
+             slots=(Slot("before", (("a", "in0"), ("b", "in0")), "int"),)),
+        Kind("row", "row", args=("x",), slots=(
+            Slot("result", (("x", "in0"), ("top", "in0"), ("sum", "in0")), "out"),)),
+        Kind("gemm", "gemm", args=("a", "b"), keys=frozenset({"library", "acc"}), acc="T",
+             slots=(Slot("step", (("a", "acc"), ("b", "acc"), ("sum", "acc")), "acc"),)),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One combination of dtypes: what memory holds and what the body computes in."""
+
+    ins: tuple[Dtype, ...]
+    out: Dtype
+    acc: Dtype
+    pairs: bool
+    ulp: float
+
+    @property
+    def name(self) -> str:
+        """The dtype in names: "f32", or "f32_f16" for a cast."""
+        return f"{self.ins[0].name}_{self.out.name}" if self.pairs else self.t.name
+
+    @property
+    def t(self) -> Dtype:
+        """The T of the loop: the last input's dtype (the first may be where's condition)."""
+        return self.ins[-1] if self.ins else self.out
+
+    @property
+    def key(self) -> str:
+        """The name of the body: half types share float32's."""
+        return self.name if self.pairs else self.t.compute.name
+
+    def dtype(self, which: str) -> Dtype:
+        """The dtype behind a slot's type name, as stored."""
+        return {"out": self.out, "acc": self.acc}.get(which) or self.ins[int(which[2:])]
+
+    def c(self, which: str) -> str:
+        """The C type a body sees for a slot's type name."""
+        if which not in ("out", "acc", "in0", "in1", "in2"):
+            return which
+        dtype = self.dtype(which)
+        return dtype.c if self.pairs else dtype.compute.c
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body function, ready to print: `ek_body_<op>_<key>`, or `ek_<slot>_<op>_<key>`."""
+
+    name: str
+    result: str
+    args: tuple[tuple[str, str], ...]  # name, C type
+    text: str  # an expression if it has no semicolon, else statements
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operation as its template states it, checked."""
+
+    name: str
+    kind: Kind
+    path: Path
+    brief: str
+    args: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    edges: tuple[str, ...]
+    reference: str
+    domain: str
+    meta: dict[str, object]
+    bodies: tuple[Body, ...] = ()
+    calls: tuple[str, ...] = ()  # other operations whose bodies this one calls

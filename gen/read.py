@@ -1,0 +1,251 @@
+"""Reads and checks operation templates.
+
+The literal `{% set op = {...} %}` is taken from Jinja2's syntax tree and never run. Whatever is
+wrong is a TemplateError that says `file:line: what is wrong, what is allowed`."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+
+from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, Body, Dtype, Kind, Loop, Op, Slot,
+                       dtype_by_rule)
+
+COMMON_KEYS = frozenset(
+    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits"})
+
+# Body functions that include/einkorn/body.h has by hand.
+PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex"})
+
+CALL = re.compile(r"\bek_([a-z][a-z0-9_]*)\(")
+
+
+class TemplateError(Exception):
+    """A template that breaks a rule."""
+
+
+def environment(folders: list[Path]) -> jinja2.Environment:
+    """Jinja2 with delimiters that C does not use: `${value}`, `{% block %}`, `<# comment #>`."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]),
+        undefined=jinja2.StrictUndefined,
+        variable_start_string="${", variable_end_string="}",
+        comment_start_string="<#", comment_end_string="#>",
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+
+
+def find_templates(op_dirs: list[Path]) -> dict[str, Path]:
+    """Every operation's template by name, sorted; two of one name are an error."""
+    found: dict[str, Path] = {}
+    for folder in op_dirs:
+        for path in sorted(folder.glob("**/*.j2")):
+            if path.stem in found:
+                raise TemplateError(f"{path}:1: operation '{path.stem}' is defined twice, "
+                                    f"also in {found[path.stem]}")
+            found[path.stem] = path
+    return dict(sorted(found.items()))
+
+
+def read_op(env: jinja2.Environment, path: Path) -> Op:
+    """The operation in `path`, checked; its bodies are not rendered yet."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        tree = env.parse(text)
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateError(f"{path}:{error.lineno}: {error.message}") from error
+    literal, line = _literal(tree, path)
+    return _Checker(path, line, literal, _blocks(tree)).op()
+
+
+def _literal(tree: nodes.Template, path: Path) -> tuple[dict[str, Any], int]:
+    for node in tree.find_all(nodes.Assign):
+        if isinstance(node.target, nodes.Name) and node.target.name == "op":
+            try:
+                value = node.node.as_const()
+            except nodes.Impossible:
+                raise TemplateError(f"{path}:{node.lineno}: op is not a literal: only strings, "
+                                    "numbers, lists and dictionaries are allowed") from None
+            if isinstance(value, dict):
+                return value, node.lineno
+    raise TemplateError(f"{path}:1: no operation: '{{% set op = {{...}} %}}' must be there")
+
+
+def _blocks(tree: nodes.Template) -> dict[str, int]:
+    return {node.name: node.lineno for node in tree.find_all(nodes.Block)}
+
+
+class _Checker:
+    """Turns a template's literal into an Op, or says what is wrong with it."""
+
+    def __init__(self, path: Path, line: int, literal: dict[str, Any],
+                 blocks: dict[str, int]) -> None:
+        self.path, self.line, self.literal, self.blocks = path, line, literal, blocks
+
+    def fail(self, text: str, line: int | None = None) -> TemplateError:
+        return TemplateError(f"{self.path}:{line or self.line}: {text}")
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key in self.literal:
+            return self.literal[key]
+        if default is None:
+            raise self.fail(f"key '{key}' is missing")
+        return default
+
+    def op(self) -> Op:
+        name = self.path.stem
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise self.fail(f"'{name}' is no name: lower-case letters, digits and _ are allowed")
+        kind = self.kind()
+        allowed = COMMON_KEYS | kind.keys
+        for key in self.literal:
+            if key not in allowed:
+                raise self.fail(f"unknown key '{key}': allowed are {', '.join(sorted(allowed))}")
+        if "doc" not in self.blocks:
+            raise self.fail("block 'doc' is missing")
+        args = self.args(kind)
+        dtypes = self.dtypes(kind)
+        ins = tuple(self.literal.get("in", kind.ins or ("T",) * len(args)))
+        if len(ins) != len(args):
+            raise self.fail(f"'in' has {len(ins)} dtypes: must be one for each of {list(args)}")
+        loops = self.loops(kind, dtypes, ins)
+        self.check_blocks(kind)
+        return Op(name=name, kind=kind, path=self.path, brief=str(self.get("brief")), args=args,
+                  dtypes=dtypes, loops=loops, edges=tuple(map(str, self.get("edges", []))),
+                  reference=str(self.get("reference", " ")).strip(),
+                  domain=str(self.get("domain", "all")), meta=dict(self.literal))
+
+    def kind(self) -> Kind:
+        name = self.get("kind")
+        if name not in KINDS:
+            raise self.fail(f"unknown kind '{name}': allowed are {', '.join(sorted(KINDS))}")
+        return KINDS[name]
+
+    def args(self, kind: Kind) -> tuple[str, ...]:
+        if kind.args is not None:
+            return kind.args
+        return tuple(self.get("args"))
+
+    def dtypes(self, kind: Kind) -> tuple[str, ...]:
+        text = self.get("dtypes", "FLOATS" if not kind.table else None)
+        chosen: set[str] = set()
+        for word in str(text).split("+"):
+            if word in DTYPES:
+                chosen.add(word)
+            elif word in DTYPE_SETS:
+                chosen.update(DTYPE_SETS[word])
+            else:
+                raise self.fail(f"unknown dtype '{word}': allowed are "
+                                f"{', '.join([*DTYPE_SETS, *DTYPES])}")
+        return tuple(name for name in DTYPES if name in chosen)
+
+    def rule(self, text: str, t: Dtype) -> Dtype:
+        if text not in DTYPE_RULES and text not in DTYPES:
+            raise self.fail(f"unknown dtype rule '{text}': allowed are "
+                            f"{', '.join([*DTYPE_RULES, *DTYPES])}")
+        return dtype_by_rule(text, t)
+
+    def loops(self, kind: Kind, dtypes: tuple[str, ...], ins: tuple[str, ...]) -> tuple[Loop, ...]:
+        if kind.pairs:
+            return tuple(Loop((DTYPES[a],), DTYPES[b], DTYPES[a], True, 0)
+                         for a in dtypes for b in dtypes)
+        out = str(self.literal.get("out", kind.out))
+        acc = str(self.literal.get("acc", kind.acc))
+        made = []
+        for t in (DTYPES[name] for name in dtypes):
+            made.append(Loop(tuple(self.rule(rule, t) for rule in ins), self.rule(out, t),
+                             self.rule(acc, t).compute, False, self.ulp(t)))
+        return tuple(made)
+
+    def ulp(self, t: Dtype) -> float:
+        """The stated error; a half type's is float32's rounding error plus its own half."""
+        ulp = self.literal.get("ulp", 0)
+        if isinstance(ulp, dict):
+            for key in ulp:
+                if key not in DTYPES:
+                    raise self.fail(f"unknown dtype '{key}' in 'ulp'")
+            if t.group == "float" and t.bits == 16:
+                return float(ulp.get(t.name, 0.51 if ulp.get("f32", 0) else 0))
+            return float(ulp.get(t.name, -1 if t.group == "complex" else 0))
+        return float(ulp)
+
+    def check_blocks(self, kind: Kind) -> None:
+        slots = [slot.name for slot in kind.slots or (Slot("body", (), "out"),)]
+        endings = {ending for dtype in DTYPES.values() for ending in dtype.blocks}
+        allowed = {"doc"} | {slot + ending for slot in slots for ending in endings}
+        for block, line in self.blocks.items():
+            if block not in allowed:
+                raise self.fail(f"unknown block '{block}': allowed are doc and "
+                                f"{', '.join(slots)}, each also with a dtype's ending", line)
+
+
+class BodyRenderer:
+    """Renders the body blocks of operations and resolves what they call."""
+
+    def __init__(self, env: jinja2.Environment, ops: dict[str, Op]) -> None:
+        self.env, self.ops = env, ops
+
+    def render(self, op: Op) -> Op:
+        """The operation with its bodies and the names of the operations they call."""
+        template = self.env.from_string(op.path.read_text(encoding="utf-8"))
+        slots = op.kind.slots or (Slot(
+            "body", tuple((arg, f"in{i}") for i, arg in enumerate(op.args)), "out"),)
+        bodies: dict[str, Body] = {}
+        calls: set[str] = set()
+        for loop in op.loops:
+            for slot in slots:
+                name = f"ek_{slot.name}_{op.name}_{loop.key}"
+                if name in bodies or (op.kind.name == "fill"):
+                    continue
+                text = self._text(op, template, slot, loop)
+                if text is None:
+                    if op.kind.table:
+                        raise TemplateError(f"{op.path}:1: block '{slot.name}' is missing for "
+                                            f"dtype {loop.name}")
+                    continue
+                bodies[name] = Body(
+                    name, loop.c(slot.result),
+                    tuple((arg, loop.c(which)) for arg, which in slot.args),
+                    self._resolve(op, loop, text, calls))
+        return replace(op, bodies=tuple(bodies.values()), calls=tuple(sorted(calls - {op.name})))
+
+    def _text(self, op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
+        endings = loop.t.blocks
+        block = next((slot.name + e for e in endings if slot.name + e in template.blocks), None)
+        if block is None:
+            return slot.default
+        t = loop.t if loop.pairs else loop.t.compute
+        values = {"T": t.c, "t": t.name, "R": t.real.c, "r": t.real.name, "A": loop.acc.c,
+                  "a": loop.acc.name, "src": loop.ins[0] if loop.ins else loop.out,
+                  "dst": loop.out, "op": op.meta, "skeleton": ""}
+        try:
+            text = "".join(template.blocks[block](template.new_context(values)))
+        except jinja2.UndefinedError as error:
+            raise TemplateError(f"{op.path}:1: block '{block}': {error.message}") from error
+        lines = [line.rstrip() for line in textwrap.dedent(text.strip("\n")).split("\n")]
+        return "\n".join(lines).strip()
+
+    def _resolve(self, op: Op, loop: Loop, text: str, calls: set[str]) -> str:
+        """Gives each ek_NAME( of a body the dtype of the loop: ek_body_NAME_f32(."""
+
+        def put_dtype(match: re.Match[str]) -> str:
+            name = match.group(1)
+            if name in PRIMITIVES:
+                return f"ek_body_{name}_{self._operand(loop).compute.name}("
+            if name.startswith(("load_", "store_", "body_")):
+                return match.group(0)
+            if name not in self.ops:
+                raise TemplateError(f"{op.path}:1: body calls ek_{name}, which is no operation")
+            calls.add(name)
+            return f"ek_body_{name}_{self._operand(loop).compute.name}("
+
+        return CALL.sub(put_dtype, text)
+
+    @staticmethod
+    def _operand(loop: Loop) -> Dtype:
+        return loop.acc if loop.acc.name != loop.t.compute.name else loop.t

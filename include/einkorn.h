@@ -1,0 +1,19 @@
+/* Einkorn: array kernels for CPU and CUDA. One definition, every device, the same bits.
+ *
+ * This header is everything; an application may include the parts it uses instead
+ * (einkorn/queue.h, einkorn/ops/add.h and so on). */
+#ifndef EINKORN_H
+#define EINKORN_H
+
+#include "einkorn/array.h"
+#include "einkorn/device.h"
+#include "einkorn/dtype.h"
+#include "einkorn/event.h"
+#include "einkorn/memory.h"
+#include "einkorn/ops.h"
+#include "einkorn/queue.h"
+#include "einkorn/status.h"
+#include "einkorn/table.h"
+#include "einkorn/version.h"
+
+#endif

@@ -1,0 +1,76 @@
+/* Arrays: memory, device, dtype, shape and strides. The layout is DLPack's DLTensor field for field
+ * (ABI version 1), so an array of NumPy, PyTorch, CuPy or JAX passes without a copy. */
+#ifndef EINKORN_ARRAY_H
+#define EINKORN_ARRAY_H
+
+#include <stdint.h>
+
+#include "einkorn/device.h"
+#include "einkorn/dtype.h"
+#include "einkorn/queue.h"
+#include "einkorn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most dimensions an array operand may have. */
+#define EK_MAX_NDIM 32
+
+/* An array. The caller owns everything it points to. */
+typedef struct ek_array {
+    void *data; /* (may be null if the array has no element) */
+    struct {
+        int32_t type;  /* an ek_device_type */
+        int32_t index; /* which device of that type */
+    } device;
+    int32_t ndim;  /* 0 to EK_MAX_NDIM; 0 is a single element */
+    struct {
+        uint8_t code;   /* DLPack's code: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
+        uint8_t bits;   /* bits of one element */
+        uint16_t lanes; /* 1 */
+    } type;
+    int64_t *shape;   /* ndim lengths, zero allowed */
+    int64_t *strides; /* ndim steps in elements, zero or negative allowed; null: C order */
+    uint64_t byte_offset; /* of the first element from data */
+} ek_array;
+
+/* An array over `data` in C order (strides null). `shape` is kept by reference. */
+ek_array ek_array_view(void *data, ek_dtype dtype, const ek_device *device, int32_t ndim,
+                       int64_t *shape);
+
+/* Allocates an array in C order on the queue's device: its elements come from ek_alloc and its
+ * shape is kept in a host block of the array's own, so `shape` may be temporary. */
+ek_status ek_array_alloc(ek_queue *queue, ek_dtype dtype, int32_t ndim, const int64_t *shape,
+                         ek_array *array);
+
+/* Frees what ek_array_alloc allocated and clears the array. */
+ek_status ek_array_free(ek_queue *queue, ek_array *array);
+
+/* The dtype of an array; EK_DTYPE_MISMATCH if DLPack's type is none of the fifteen. */
+ek_status ek_array_dtype(const ek_array *array, ek_dtype *dtype);
+
+/* The number of elements; 1 for 0 dimensions. EK_INVALID_ARGUMENT if a length is negative or the
+ * count in bytes does not fit 63 bits. */
+ek_status ek_array_size(const ek_array *array, int64_t *size);
+
+/* The address of the first element. */
+static inline void *ek_array_data(const ek_array *array)
+{
+    return array->data ? (char *)array->data + array->byte_offset : (void *)0;
+}
+
+/* NumPy's broadcasting of `count` shapes: aligned at the last dimension, lengths of 1 stretch.
+ * Stores the result in *ndim and shape[EK_MAX_NDIM]. EK_SHAPE_MISMATCH if they do not fit. */
+ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *ndim, int64_t *shape);
+
+/* Copies src to dst: any device to any device, any strides, src broadcast to dst's shape. The
+ * dtypes must be the same (ek_cast converts). The queue belongs to one of the two devices. A copy
+ * that involves pageable host memory is done when the call returns; others are in queue order.
+ * dst must not overlap src unless they are the same array. */
+ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

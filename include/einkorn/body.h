@@ -1,0 +1,180 @@
+/* The vocabulary of operation bodies, the same for C and CUDA C. Bodies are written in templates as
+ * ek_NAME(...); the generator gives each call its dtype. See docs/writing-a-template.md. */
+#ifndef EINKORN_BODY_H
+#define EINKORN_BODY_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "einkorn/dtype.h"
+
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#define EK_BODY static __device__ __forceinline__
+#else
+#include <string.h>
+#define EK_BODY static inline __attribute__((always_inline, unused))
+#endif
+
+/* Bit patterns. */
+
+EK_BODY uint32_t ek_body_bits_f32(float x)
+{
+#if defined(__CUDACC__)
+    return __float_as_uint(x);
+#else
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+#endif
+}
+
+EK_BODY float ek_body_from_bits_f32(uint32_t u)
+{
+#if defined(__CUDACC__)
+    return __uint_as_float(u);
+#else
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+#endif
+}
+
+EK_BODY uint64_t ek_body_bits_f64(double x)
+{
+#if defined(__CUDACC__)
+    return (uint64_t)__double_as_longlong(x);
+#else
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+#endif
+}
+
+EK_BODY double ek_body_from_bits_f64(uint64_t u)
+{
+#if defined(__CUDACC__)
+    return __longlong_as_double((long long)u);
+#else
+    double x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+#endif
+}
+
+/* Nearest integer, ties to even, for |x| below 2^22 (f32) or 2^51 (f64): adding 1.5 times the power
+ * where the unit in the last place is 1 rounds in hardware, without a rounding instruction. */
+
+EK_BODY float ek_body_rint_f32(float x)
+{
+    return (x + 0x1.8p+23f) - 0x1.8p+23f;
+}
+
+EK_BODY double ek_body_rint_f64(double x)
+{
+    return (x + 0x1.8p+52) - 0x1.8p+52;
+}
+
+EK_BODY ek_c64 ek_body_complex_c64(float re, float im)
+{
+    ek_c64 z = {re, im};
+    return z;
+}
+
+EK_BODY ek_c128 ek_body_complex_c128(double re, double im)
+{
+    ek_c128 z = {re, im};
+    return z;
+}
+
+/* From memory to the type a body computes in, and back. Half types compute in float and round once,
+ * to nearest even; everything else computes as it is stored. */
+
+EK_BODY float ek_load_f16(ek_f16 x)
+{
+#if defined(__CUDACC__)
+    return __half2float(__ushort_as_half(x.bits));
+#else
+    /* As a binary32 with the exponent bias of binary16, scaled back by 2^(127-15); the product is
+     * exact for subnormal numbers too. Infinity and NaN keep the largest exponent. */
+    uint32_t magnitude = x.bits & 0x7fffu;
+    uint32_t sign = (uint32_t)(x.bits & 0x8000u) << 16;
+    uint32_t u = ek_body_bits_f32(ek_body_from_bits_f32(magnitude << 13) * 0x1p+112f);
+    u |= magnitude >= 0x7c00u ? 0x7f800000u : 0u;
+    return ek_body_from_bits_f32(u | sign);
+#endif
+}
+
+EK_BODY ek_f16 ek_store_f16(float x)
+{
+    ek_f16 half;
+#if defined(__CUDACC__)
+    half.bits = __half_as_ushort(__float2half_rn(x));
+#else
+    uint32_t u = ek_body_bits_f32(x);
+    uint32_t sign = (u >> 16) & 0x8000u;
+    u &= 0x7fffffffu;
+    /* Normal results: rebias the exponent, round the 13 lost bits to nearest even. */
+    uint32_t normal = (u + 0xc8000fffu + ((u >> 13) & 1u)) >> 13;
+    /* Subnormal results: adding 1/2, whose unit in the last place is binary16's smallest number,
+     * makes the addition round. */
+    uint32_t tiny = ek_body_bits_f32(ek_body_from_bits_f32(u) + 0.5f) - 0x3f000000u;
+    uint32_t bits = u < 0x38800000u ? tiny : normal;
+    bits = u >= 0x477ff000u ? 0x7c00u : bits;
+    bits = u > 0x7f800000u ? 0x7e00u : bits;
+    half.bits = (uint16_t)(bits | sign);
+#endif
+    return half;
+}
+
+EK_BODY float ek_load_bf16(ek_bf16 x)
+{
+    return ek_body_from_bits_f32((uint32_t)x.bits << 16);
+}
+
+EK_BODY ek_bf16 ek_store_bf16(float x)
+{
+    uint32_t u = ek_body_bits_f32(x);
+    uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+    ek_bf16 half;
+    half.bits = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    return half;
+}
+
+EK_BODY ek_b8 ek_load_b8(ek_b8 x)
+{
+    return x != 0;
+}
+
+#define EK_BODY_AS_STORED(name, type)                                                              \
+    EK_BODY type ek_load_##name(type x)                                                            \
+    {                                                                                              \
+        return x;                                                                                  \
+    }                                                                                              \
+    EK_BODY type ek_store_##name(type x)                                                           \
+    {                                                                                              \
+        return x;                                                                                  \
+    }
+
+EK_BODY ek_b8 ek_store_b8(ek_b8 x)
+{
+    return x;
+}
+
+EK_BODY_AS_STORED(i8, int8_t)
+EK_BODY_AS_STORED(i16, int16_t)
+EK_BODY_AS_STORED(i32, int32_t)
+EK_BODY_AS_STORED(i64, int64_t)
+EK_BODY_AS_STORED(u8, uint8_t)
+EK_BODY_AS_STORED(u16, uint16_t)
+EK_BODY_AS_STORED(u32, uint32_t)
+EK_BODY_AS_STORED(u64, uint64_t)
+EK_BODY_AS_STORED(f32, float)
+EK_BODY_AS_STORED(f64, double)
+EK_BODY_AS_STORED(c64, ek_c64)
+EK_BODY_AS_STORED(c128, ek_c128)
+
+#undef EK_BODY_AS_STORED
+
+#endif

@@ -1,0 +1,115 @@
+# EK_PYTHON: a Python 3 that can import Jinja2; there may be several. A release tarball holds what
+# the generator writes and needs none.
+AC_DEFUN([EK_PYTHON], [
+  AC_ARG_VAR([PYTHON], [a Python 3 that can import Jinja2])
+  AC_MSG_CHECKING([for a Python 3 with Jinja2])
+  ek_found=
+  for ek_python in $PYTHON python3 /usr/bin/python3 /usr/local/bin/python3; do
+    AS_IF([test -z "$ek_found" && $ek_python -c 'import sys, jinja2; sys.exit(sys.version_info < (3, 9))' 2>/dev/null],
+      [ek_found=$ek_python])
+  done
+  AS_IF([test -n "$ek_found"], [
+    PYTHON=$ek_found
+    EK_PYTHON_SUMMARY=$PYTHON
+    AC_MSG_RESULT([$PYTHON])
+  ], [test -f "$srcdir/generated/ops.mk"], [
+    PYTHON=:
+    EK_PYTHON_SUMMARY="none; the sources that came with the release are used"
+    AC_MSG_RESULT([none, not needed])
+  ], [
+    AC_MSG_RESULT([no])
+    AC_MSG_ERROR([no Python 3 can import Jinja2: install the package python3-jinja2])
+  ])
+])
+
+# EK_CUDA: --with-cuda[=DIR], --with-cuda-arch.
+AC_DEFUN([EK_CUDA], [
+  AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
+    [build CUDA kernels with the toolkit in DIR (default: if nvcc is found)])],
+    [], [with_cuda=check])
+  AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch="75 80 90 ..."],
+    [GPU architectures to compile for (default: 75 80 86 89 90 100 120)])],
+    [], [with_cuda_arch="75 80 86 89 90 100 120"])
+  ek_cuda=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH=
+  AS_IF([test "x$with_cuda" != xno], [
+    AS_CASE([$with_cuda],
+      [yes|check], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
+      [AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
+    AS_IF([test -n "$NVCC"], [
+      ek_root=$(cd "$(dirname "$(readlink -f "$NVCC")")/.." && pwd)
+      EK_CUDA_CFLAGS="-isystem $ek_root/include"
+      ek_saved_CPPFLAGS=$CPPFLAGS
+      CPPFLAGS="$CPPFLAGS $EK_CUDA_CFLAGS"
+      AC_CHECK_HEADERS([cuda.h cublas_v2.h], [], [ek_missing=$ac_header])
+      CPPFLAGS=$ek_saved_CPPFLAGS
+      AS_IF([test -z "$ek_missing"], [ek_cuda=1])
+    ])
+    AS_IF([test $ek_cuda = 0 && test "x$with_cuda" != xcheck],
+      [AC_MSG_ERROR([CUDA is missing (${ek_missing:-nvcc}): install the CUDA toolkit (package nvidia-cuda-toolkit) or configure --without-cuda])])
+  ])
+  EK_CUDA_SUMMARY=no
+  AS_IF([test $ek_cuda = 1], [
+    for ek_arch in $with_cuda_arch; do
+      EK_NVCC_ARCH="$EK_NVCC_ARCH -gencode arch=compute_$ek_arch,code=sm_$ek_arch"
+    done
+    # PTX of the newest, so that a later GPU can run it too.
+    EK_NVCC_ARCH="$EK_NVCC_ARCH -gencode arch=compute_$ek_arch,code=compute_$ek_arch"
+    EK_CUDA_SUMMARY="$NVCC, architectures $with_cuda_arch"
+  ])
+  AC_DEFINE_UNQUOTED([EK_HAVE_CUDA], [$ek_cuda], [1 if CUDA kernels are built])
+  AC_SUBST([NVCC])
+  AC_SUBST([EK_CUDA_CFLAGS])
+  AC_SUBST([EK_NVCC_ARCH])
+  AM_CONDITIONAL([EK_WITH_CUDA], [test $ek_cuda = 1])
+])
+
+# EK_BLAS: --with-blas. OpenBLAS computes the fast GEMM.
+AC_DEFUN([EK_BLAS], [
+  AC_ARG_WITH([blas], [AS_HELP_STRING([--without-blas],
+    [no OpenBLAS: the fast GEMM is the exact one])], [], [with_blas=check])
+  ek_blas=0 EK_BLAS_LIBS= EK_BLAS_SUMMARY="no; the fast GEMM is the exact one"
+  AS_IF([test "x$with_blas" != xno], [
+    AS_IF([test -n "$PKG_CONFIG" && $PKG_CONFIG --exists openblas], [
+      EK_BLAS_CFLAGS=$($PKG_CONFIG --cflags openblas)
+      EK_BLAS_LIBS=$($PKG_CONFIG --libs openblas)
+    ], [EK_BLAS_LIBS=-lopenblas])
+    ek_saved_LIBS=$LIBS ek_saved_CPPFLAGS=$CPPFLAGS
+    LIBS="$EK_BLAS_LIBS $LIBS" CPPFLAGS="$CPPFLAGS $EK_BLAS_CFLAGS"
+    AC_CHECK_HEADER([cblas.h], [AC_CHECK_FUNC([cblas_sgemm], [ek_blas=1])])
+    LIBS=$ek_saved_LIBS CPPFLAGS=$ek_saved_CPPFLAGS
+    AS_IF([test $ek_blas = 1], [EK_BLAS_SUMMARY="OpenBLAS ($EK_BLAS_LIBS)"], [
+      EK_BLAS_LIBS=
+      AS_IF([test "x$with_blas" != xcheck],
+        [AC_MSG_ERROR([OpenBLAS is missing: install the package libopenblas-openmp-dev or configure --without-blas])])
+    ])
+  ])
+  AC_DEFINE_UNQUOTED([EK_HAVE_BLAS], [$ek_blas], [1 if OpenBLAS computes the fast GEMM])
+  AC_SUBST([EK_BLAS_CFLAGS])
+  AC_SUBST([EK_BLAS_LIBS])
+])
+
+# EK_TESTS: what make check needs beside the library.
+AC_DEFUN([EK_TESTS], [
+  ek_tests=no
+  EK_TESTS_SUMMARY="no: install the packages check and libmpfr-dev"
+  AS_IF([test -n "$PKG_CONFIG" && $PKG_CONFIG --exists check], [
+    CHECK_CFLAGS=$($PKG_CONFIG --cflags check)
+    CHECK_LIBS=$($PKG_CONFIG --libs --static check)
+    ek_saved_LIBS=$LIBS
+    AC_CHECK_HEADER([mpfr.h], [AC_CHECK_LIB([mpfr], [mpfr_erfc], [ek_tests=yes])])
+    LIBS=$ek_saved_LIBS
+  ])
+  AS_IF([test $ek_tests = yes], [EK_TESTS_SUMMARY="Check, MPFR"])
+  AC_CHECK_HEADERS([dlpack/dlpack.h])
+  AC_SUBST([CHECK_CFLAGS])
+  AC_SUBST([CHECK_LIBS])
+  AM_CONDITIONAL([EK_WITH_TESTS], [test $ek_tests = yes])
+])
+
+# EK_OPDIRS: more folders of operation templates.
+AC_DEFUN([EK_OPDIRS], [
+  AC_ARG_VAR([OPDIRS], [more folders of operation templates, absolute, separated by spaces])
+  for ek_dir in $OPDIRS; do
+    AS_IF([test ! -d "$ek_dir"], [AC_MSG_ERROR([OPDIRS names '$ek_dir', which is no folder])])
+  done
+])

@@ -1,0 +1,81 @@
+/* What a kind of device must offer the runtime. These calls are the cold ones: computing goes
+ * through the ops table and never through a backend. */
+#ifndef EK_BACKEND_H
+#define EK_BACKEND_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "einkorn/array.h"
+#include "einkorn/device.h"
+#include "einkorn/event.h"
+#include "einkorn/queue.h"
+
+typedef struct ek_backend {
+    ek_device_type type;
+    const char *name; /* "cpu", "cuda" */
+
+    int32_t (*count)(void);
+    ek_status (*device_open)(int32_t index, ek_device **device);
+    void (*device_free)(ek_device *device);
+
+    /* `stream`: an application's stream to wrap; null: make one. */
+    ek_status (*queue_open)(ek_device *device, void *stream, ek_queue **queue);
+    void (*queue_free)(ek_queue *queue);
+    ek_status (*queue_sync)(ek_queue *queue);
+
+    ek_status (*alloc)(ek_queue *queue, size_t bytes, void **memory);
+    ek_status (*free)(ek_queue *queue, void *memory);
+
+    ek_status (*event_open)(ek_device *device, ek_event **event);
+    void (*event_free)(ek_event *event);
+    ek_status (*event_record)(ek_event *event, ek_queue *queue);
+    ek_status (*event_wait)(ek_event *event, ek_queue *queue);
+    ek_status (*event_sync)(ek_event *event);
+    ek_status (*event_query)(ek_event *event, int *reached);
+    ek_status (*event_elapsed)(ek_event *start, ek_event *end, double *nanoseconds);
+
+    /* Bytes between two devices or a device and the host, in queue order; the queue is of this
+     * backend. `rows` runs of `width` bytes each, `dst_pitch` and `src_pitch` bytes apart. */
+    ek_status (*transfer)(ek_queue *queue, void *dst, int64_t dst_pitch, ek_device_type dst_type,
+                          int32_t dst_index, const void *src, int64_t src_pitch,
+                          ek_device_type src_type, int32_t src_index, int64_t width, int64_t rows);
+} ek_backend;
+
+struct ek_device {
+    const ek_backend *backend;
+    ek_device_type type;
+    int32_t index;
+    ek_variant variant; /* what its queues start with */
+    int32_t count;      /* guarded by the lock of device.c */
+    char name[16];
+    char model[96];
+};
+
+/* What every queue has; a backend's own queue struct begins with it. */
+typedef struct ek_queue_base {
+    ek_queue head;
+    int32_t threads;
+    ek_device *device;
+    void *stream;
+} ek_queue_base;
+
+/* What every event has; a backend's own event struct begins with it. */
+struct ek_event {
+    ek_device *device;
+};
+
+static inline ek_queue_base *ek_queue_base_of(const ek_queue *queue)
+{
+    return (ek_queue_base *)queue;
+}
+
+/* One more count for an object that keeps the device. */
+void ek_device_retain(ek_device *device);
+
+extern const ek_backend ek_cpu_backend;
+#if EK_HAVE_CUDA
+extern const ek_backend ek_cuda_backend;
+#endif
+
+#endif

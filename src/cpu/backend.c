@@ -1,0 +1,180 @@
+/* The CPU as a device: work is done when a call returns, so queues and events have little to do. */
+#include "backend.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cpu/features.h"
+#include "error.h"
+
+typedef struct cpu_event {
+    ek_event base;
+    double nanoseconds;
+} cpu_event;
+
+static ek_status no_memory(const char *what)
+{
+    return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", what);
+}
+
+static int32_t cpu_count(void)
+{
+    return 1;
+}
+
+static ek_status cpu_device_open(int32_t index, ek_device **device)
+{
+    (void)index;
+    ek_variant variant = ek_cpu_best_variant();
+    const char *wanted = getenv("EINKORN_CPU");
+    if (wanted && *wanted) {
+        if (ek_variant_parse(wanted, &variant) != EK_OK || variant == EK_CUDA ||
+            !ek_variant_available(variant))
+            return ek_fail(EK_UNSUPPORTED, "ek_device_open: EINKORN_CPU is '%s': this machine's best "
+                                           "is %s", wanted, ek_variant_name(ek_cpu_best_variant()));
+    }
+    ek_device *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return no_memory("ek_device_open");
+    fresh->variant = variant;
+    ek_cpu_model(fresh->model, sizeof fresh->model);
+    *device = fresh;
+    return EK_OK;
+}
+
+static void cpu_device_free(ek_device *device)
+{
+    free(device);
+}
+
+static ek_status cpu_queue_open(ek_device *device, void *stream, ek_queue **queue)
+{
+    (void)stream;
+    ek_queue_base *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return no_memory("ek_queue_open");
+    fresh->head.variant = device->variant;
+    fresh->threads = omp_get_max_threads();
+    fresh->device = device;
+    *queue = &fresh->head;
+    return EK_OK;
+}
+
+static void cpu_queue_free(ek_queue *queue)
+{
+    free(ek_queue_base_of(queue));
+}
+
+static ek_status cpu_queue_sync(ek_queue *queue)
+{
+    (void)queue;
+    return EK_OK;
+}
+
+static ek_status cpu_alloc(ek_queue *queue, size_t bytes, void **memory)
+{
+    (void)queue;
+    enum { ALIGNMENT = 64 };
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *fresh = aligned_alloc(ALIGNMENT, rounded);
+    if (!fresh)
+        return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: bytes is %zu: no host memory", bytes);
+    *memory = fresh;
+    return EK_OK;
+}
+
+static ek_status cpu_free(ek_queue *queue, void *memory)
+{
+    (void)queue;
+    free(memory);
+    return EK_OK;
+}
+
+static ek_status cpu_event_open(ek_device *device, ek_event **event)
+{
+    cpu_event *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return no_memory("ek_event_open");
+    fresh->base.device = device;
+    *event = &fresh->base;
+    return EK_OK;
+}
+
+static void cpu_event_free(ek_event *event)
+{
+    free(event);
+}
+
+static ek_status cpu_event_record(ek_event *event, ek_queue *queue)
+{
+    (void)queue;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ((cpu_event *)event)->nanoseconds = (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return EK_OK;
+}
+
+static ek_status cpu_event_wait(ek_event *event, ek_queue *queue)
+{
+    (void)event;
+    (void)queue;
+    return EK_OK;
+}
+
+static ek_status cpu_event_sync(ek_event *event)
+{
+    (void)event;
+    return EK_OK;
+}
+
+static ek_status cpu_event_query(ek_event *event, int *reached)
+{
+    (void)event;
+    *reached = 1;
+    return EK_OK;
+}
+
+static ek_status cpu_event_elapsed(ek_event *start, ek_event *end, double *nanoseconds)
+{
+    *nanoseconds = ((cpu_event *)end)->nanoseconds - ((cpu_event *)start)->nanoseconds;
+    return EK_OK;
+}
+
+static ek_status cpu_transfer(ek_queue *queue, void *dst, int64_t dst_pitch,
+                              ek_device_type dst_type, int32_t dst_index, const void *src,
+                              int64_t src_pitch, ek_device_type src_type, int32_t src_index,
+                              int64_t width, int64_t rows)
+{
+    (void)queue;
+    (void)dst_type;
+    (void)dst_index;
+    (void)src_type;
+    (void)src_index;
+    for (int64_t row = 0; row < rows; row++)
+        memcpy((char *)dst + row * dst_pitch, (const char *)src + row * src_pitch, (size_t)width);
+    return EK_OK;
+}
+
+const ek_backend ek_cpu_backend = {
+    .type = EK_DEVICE_CPU,
+    .name = "cpu",
+    .count = cpu_count,
+    .device_open = cpu_device_open,
+    .device_free = cpu_device_free,
+    .queue_open = cpu_queue_open,
+    .queue_free = cpu_queue_free,
+    .queue_sync = cpu_queue_sync,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .event_open = cpu_event_open,
+    .event_free = cpu_event_free,
+    .event_record = cpu_event_record,
+    .event_wait = cpu_event_wait,
+    .event_sync = cpu_event_sync,
+    .event_query = cpu_event_query,
+    .event_elapsed = cpu_event_elapsed,
+    .transfer = cpu_transfer,
+};

@@ -1,0 +1,23 @@
+/* Names for code that is compiled once a CPU variant: EK_CPU_NAME(f) is f__avx2 and so on. The
+ * build defines EK_CPU_VARIANT. */
+#ifndef EK_CPU_VARIANT_H
+#define EK_CPU_VARIANT_H
+
+#define EK_CPU_PASTE_(name, variant) name##__##variant
+#define EK_CPU_PASTE(name, variant) EK_CPU_PASTE_(name, variant)
+#define EK_CPU_NAME(name) EK_CPU_PASTE(name, EK_CPU_VARIANT)
+
+/* Iterations are independent: an output is an input or shares nothing with it (the wrapper saw to
+ * that), so the compiler may vectorize without tests of its own. */
+#define EK_SIMD _Pragma("omp simd")
+
+/* Strided loops: vectorized gathers cost more code than they bring. */
+#if defined(__clang__)
+#define EK_NO_SIMD _Pragma("clang loop vectorize(disable)")
+#elif __GNUC__ >= 14
+#define EK_NO_SIMD _Pragma("GCC novector")
+#else
+#define EK_NO_SIMD
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* Launching the kernels of an operation. A CUkernel belongs to no context, so it is looked up once a
+ * process; the stream decides where it runs, and no call here needs a current context. */
+#ifndef EK_CUDA_LAUNCH_H
+#define EK_CUDA_LAUNCH_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "einkorn/queue.h"
+#include "error.h"
+
+/* The kernels of one operation: its fatbin, embedded as data, and the names in it. Generated. */
+typedef struct ek_cuda_kernels {
+    const char *op;
+    const void *image;
+    int32_t count;
+    const char *const *names;
+    _Atomic(void *) *loaded; /* a CUkernel for each name; null until first used */
+} ek_cuda_kernels;
+
+typedef struct ek_grid {
+    uint32_t blocks[3];
+    uint32_t threads[3];
+    uint32_t shared; /* bytes of dynamic shared memory */
+} ek_grid;
+
+/* Launches kernel `index` on the queue's stream. params[i] points to the i-th argument. Loads the
+ * operation's fatbin on first use. */
+ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
+                         const ek_grid *grid, void **params);
+
+/* At least `bytes` bytes of the queue's own device memory for the calls that need room between two
+ * kernels; valid until the next call on the queue that asks for more. Grows and is kept, so a warm
+ * call allocates nothing. 256-byte aligned. */
+ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory);
+
+/* Multiprocessors of the queue's device. */
+int32_t ek_cuda_multiprocessors(const ek_queue *queue);
+
+#endif

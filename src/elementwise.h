@@ -1,0 +1,31 @@
+/* Elementwise operations on arrays of any shape and strides. */
+#ifndef EK_ELEMENTWISE_H
+#define EK_ELEMENTWISE_H
+
+#include "kind.h"
+#include "layout.h"
+
+/* Computes n elements: data[0] is the output, data[1..] the inputs, stride[] their steps in
+ * elements. The CPU kernel of every elementwise loop. */
+typedef void ek_elementwise_fn(int64_t n, void *const *data, const int64_t *stride);
+
+extern const ek_kind ek_kind_elementwise;
+
+/* The array call of an elementwise operation: checks, broadcasts, collapses dimensions, runs. */
+ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         ek_array *out);
+
+/* Runs a loop of an operation over a checked layout, on whatever device the queue is of. */
+ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop,
+                             const ek_layout *layout);
+
+/* The backends' parts of it. */
+void ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
+                               const uint8_t *size);
+#if EK_HAVE_CUDA
+struct ek_cuda_kernels;
+ek_status ek_cuda_elementwise_layout(ek_queue *queue, const struct ek_cuda_kernels *kernels,
+                                     int32_t loop, const ek_layout *layout, const uint8_t *size);
+#endif
+
+#endif

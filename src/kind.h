@@ -1,0 +1,20 @@
+/* What the runtime must know of a kind of operation: shapes and the array call, by the row alone. */
+#ifndef EK_KIND_H
+#define EK_KIND_H
+
+#include "einkorn/table.h"
+
+struct ek_kind {
+    ek_status (*infer)(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape);
+    ek_status (*apply)(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                       int32_t param_count, const ek_param *params, ek_array *out);
+};
+
+/* Refuses a parameter the operation does not have, or one given twice. */
+ek_status ek_check_params(const ek_op_info *op, int32_t count, const ek_param *params);
+
+/* The parameter of that name, or null. */
+const ek_param *ek_find_param(int32_t count, const ek_param *params, const char *name);
+
+#endif

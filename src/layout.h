@@ -1,0 +1,52 @@
+/* Several operands walked together: one shape, a stride of each operand for every dimension. */
+#ifndef EK_LAYOUT_H
+#define EK_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "einkorn/array.h"
+#include "typed.h"
+
+typedef struct ek_layout {
+    int32_t operands;
+    int32_t ndim;
+    int64_t size; /* elements */
+    void *data[EK_MAX_OPERANDS];
+    int64_t shape[EK_MAX_NDIM];
+    int64_t stride[EK_MAX_NDIM][EK_MAX_OPERANDS]; /* in elements; 0 where broadcast */
+} ek_layout;
+
+/* An array whose fields have been checked, with its strides written out. */
+typedef struct ek_operand {
+    const char *name; /* of the argument, for messages */
+    void *data;
+    ek_dtype dtype;
+    int32_t ndim;
+    int64_t size;
+    const int64_t *shape;
+    int64_t stride[EK_MAX_NDIM];
+} ek_operand;
+
+/* Checks one array for a call on the queue: not null, 0 to EK_MAX_NDIM dimensions, lengths and size
+ * in range, a known dtype, the queue's device, and data unless it has no element. */
+ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
+                          const ek_array *array, ek_operand *operand);
+
+/* Walks operands[1..] broadcast to the shape of operands[0], the output. Refuses shapes that do not
+ * broadcast to exactly that shape, an output that overlaps itself, and one that overlaps an input
+ * without being the same array. Merges dimensions that all operands cross in one step. */
+ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
+                         ek_layout *layout);
+
+/* True if two elements at different indices share memory. */
+bool ek_self_overlaps(const ek_operand *operand);
+
+/* True if the operands share memory. Exact for usual layouts; where an exact answer would take too
+ * long it says true. */
+bool ek_overlaps(const ek_operand *a, const ek_operand *b);
+
+/* "(2, 3)" for messages; text holds at least 128 characters. */
+const char *ek_shape_text(int32_t ndim, const int64_t *shape, char *text);
+
+#endif

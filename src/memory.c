@@ -1,0 +1,26 @@
+#include "einkorn/memory.h"
+
+#include "backend.h"
+#include "error.h"
+
+ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory)
+{
+    if (!queue || !memory)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_alloc: %s is null", queue ? "memory" : "queue");
+    if (bytes > (size_t)INT64_MAX)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_alloc: bytes is %zu: must be below 2^63", bytes);
+    if (bytes == 0) {
+        *memory = NULL;
+        return EK_OK;
+    }
+    return ek_queue_device(queue)->backend->alloc(queue, bytes, memory);
+}
+
+ek_status ek_free(ek_queue *queue, void *memory)
+{
+    if (!memory)
+        return EK_OK;
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_free: queue is null");
+    return ek_queue_device(queue)->backend->free(queue, memory);
+}

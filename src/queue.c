@@ -1,0 +1,80 @@
+#include "backend.h"
+#include "error.h"
+
+static ek_status open_queue(const char *call, ek_device *device, void *stream, ek_queue **queue)
+{
+    if (!device || !queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", call, device ? "queue" : "device");
+    EK_TRY(device->backend->queue_open(device, stream, queue));
+    ek_device_retain(device);
+    return EK_OK;
+}
+
+ek_status ek_queue_open(ek_device *device, ek_queue **queue)
+{
+    return open_queue("ek_queue_open", device, NULL, queue);
+}
+
+ek_status ek_queue_wrap_stream(ek_device *device, void *stream, ek_queue **queue)
+{
+    if (!stream)
+        return ek_fail(EK_UNSUPPORTED, "ek_queue_wrap_stream: stream is null: the default stream "
+                                       "synchronizes with all others and cannot be wrapped");
+    if (device && device->type == EK_DEVICE_CPU)
+        return ek_fail(EK_UNSUPPORTED, "ek_queue_wrap_stream: device is cpu: it has no streams");
+    return open_queue("ek_queue_wrap_stream", device, stream, queue);
+}
+
+void ek_queue_close(ek_queue *queue)
+{
+    if (!queue)
+        return;
+    ek_device *device = ek_queue_base_of(queue)->device;
+    device->backend->queue_free(queue);
+    ek_device_close(device);
+}
+
+ek_status ek_queue_sync(ek_queue *queue)
+{
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_sync: queue is null");
+    return ek_queue_base_of(queue)->device->backend->queue_sync(queue);
+}
+
+ek_device *ek_queue_device(const ek_queue *queue)
+{
+    return ek_queue_base_of(queue)->device;
+}
+
+void *ek_queue_stream(const ek_queue *queue)
+{
+    return ek_queue_base_of(queue)->stream;
+}
+
+ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads)
+{
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_threads: queue is null");
+    if (threads < 1)
+        return ek_fail(EK_INVALID_ARGUMENT,
+                       "ek_queue_set_threads: threads is %d: must be at least 1", (int)threads);
+    ek_queue_base_of(queue)->threads = threads;
+    return EK_OK;
+}
+
+int32_t ek_queue_threads(const ek_queue *queue)
+{
+    return ek_queue_base_of(queue)->threads;
+}
+
+ek_status ek_queue_set_variant(ek_queue *queue, ek_variant variant)
+{
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_variant: queue is null");
+    if ((ek_queue_base_of(queue)->device->type == EK_DEVICE_CPU) == (variant == EK_CUDA) ||
+        !ek_variant_available(variant))
+        return ek_fail(EK_UNSUPPORTED, "ek_queue_set_variant: variant is %s: %s does not have it",
+                       ek_variant_name(variant), ek_queue_base_of(queue)->device->name);
+    queue->variant = variant;
+    return EK_OK;
+}

@@ -1,0 +1,30 @@
+#include "einkorn/table.h"
+
+#include "error.h"
+#include "kind.h"
+#include "row.h"
+
+ek_status ek_refuse_variant(const char *call, const ek_queue *queue)
+{
+    return ek_fail(EK_UNSUPPORTED, "%s: the queue's variant is %s: this build has no kernel for it",
+                   call, ek_variant_name((ek_variant)queue->variant));
+}
+
+int ek_op_has_variant(const ek_op_info *op, ek_variant variant)
+{
+    return (unsigned)variant < EK_VARIANTS && op->kernels[variant] != NULL;
+}
+
+ek_status ek_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                   const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+{
+    EK_TRY(ek_check_params(op, param_count, params));
+    return op->run->infer(op, in, param_count, params, dtype, ndim, shape);
+}
+
+ek_status ek_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                   int32_t param_count, const ek_param *params, ek_array *out)
+{
+    EK_TRY(ek_check_params(op, param_count, params));
+    return op->run->apply(queue, op, in, param_count, params, out);
+}
