@@ -17,11 +17,12 @@ const char *ek_shape_text(int32_t ndim, const int64_t *shape, char *text)
     return text;
 }
 
-static bool on_device(const ek_array *array, const ek_device *device)
+static bool on_device(const ek_operand *operand, const ek_device *device)
 {
     if (device->type == EK_DEVICE_CPU)
-        return array->device.type == EK_DEVICE_CPU || array->device.type == EK_DEVICE_CUDA_HOST;
-    return array->device.type == (int32_t)device->type && array->device.index == device->index;
+        return operand->device_type == EK_DEVICE_CPU ||
+               operand->device_type == EK_DEVICE_CUDA_HOST;
+    return operand->device_type == device->type && operand->device_index == device->index;
 }
 
 /* Elements of a shape; false if a length is negative or the bytes do not fit 63 bits. A zero length
@@ -58,9 +59,21 @@ ek_status ek_array_size(const ek_array *array, int64_t *size)
 ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
                           const ek_array *array, ek_operand *operand)
 {
-    char text[128];
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: queue is null", call);
+    EK_TRY(ek_operand_read(call, name, array, operand));
+    if (!on_device(operand, ek_queue_device(queue)))
+        return ek_fail(EK_DEVICE_MISMATCH,
+                       "%s: %s is on device type %d index %d: the queue's device is %s", call, name,
+                       (int)operand->device_type, (int)operand->device_index,
+                       ek_queue_device(queue)->name);
+    return EK_OK;
+}
+
+ek_status ek_operand_read(const char *call, const char *name, const ek_array *array,
+                          ek_operand *operand)
+{
+    char text[128];
     if (!array)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", call, name);
     if (array->ndim < 0 || array->ndim > EK_MAX_NDIM)
@@ -75,16 +88,13 @@ ek_status ek_operand_init(const char *call, const char *name, const ek_queue *qu
     if (!shape_size(array, ek_dtype_size(operand->dtype), &operand->size))
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has shape %s: negative or too large", call, name,
                        ek_shape_text(array->ndim, array->shape, text));
-    if (!on_device(array, ek_queue_device(queue)))
-        return ek_fail(EK_DEVICE_MISMATCH,
-                       "%s: %s is on device type %d index %d: the queue's device is %s", call, name,
-                       (int)array->device.type, (int)array->device.index,
-                       ek_queue_device(queue)->name);
     operand->data = ek_array_data(array);
     if (!operand->data && operand->size > 0)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has no data and %" PRId64 " elements", call, name,
                        operand->size);
     operand->name = name;
+    operand->device_type = (ek_device_type)array->device.type;
+    operand->device_index = array->device.index;
     operand->ndim = array->ndim;
     operand->shape = array->shape;
     if (array->strides) {
@@ -244,13 +254,14 @@ static bool same_array(const ek_operand *a, const ek_operand *b)
     return true;
 }
 
-static ek_status check_shapes(const char *call, int32_t count, const ek_operand *operands)
+static ek_status check_shapes(const char *call, int32_t count, const ek_operand *operands,
+                              bool stretch)
 {
     char text[128], wanted[128];
     const ek_operand *out = &operands[0];
     int64_t needed[EK_MAX_NDIM];
     for (int32_t d = 0; d < out->ndim; d++)
-        needed[d] = count > 1 ? 1 : out->shape[d];
+        needed[d] = 1;
     for (int32_t i = 1; i < count; i++) {
         const ek_operand *in = &operands[i];
         int32_t shift = out->ndim - in->ndim;
@@ -265,9 +276,8 @@ static ek_status check_shapes(const char *call, int32_t count, const ek_operand 
                 needed[shift + d] = length;
         }
     }
-    /* An output longer than what the inputs broadcast to would hide a mistake. ek_copy and ek_fill
-     * have one input or none and stretch to any output, which is their purpose. */
-    for (int32_t d = 0; d < out->ndim && count > 2; d++) {
+    /* An output longer than what the inputs broadcast to would hide a mistake. */
+    for (int32_t d = 0; d < out->ndim && !stretch; d++) {
         if (needed[d] != out->shape[d])
             return ek_fail(EK_SHAPE_MISMATCH, "%s: out has shape %s: the inputs broadcast to %s",
                            call, ek_shape_text(out->ndim, out->shape, text),
@@ -309,11 +319,11 @@ static void add_dimension(ek_layout *layout, int64_t length, const int64_t *stri
     layout->ndim = last + 1;
 }
 
-ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
-                         ek_layout *layout)
+static ek_status init(const char *call, int32_t count, const ek_operand *operands, bool stretch,
+                      ek_layout *layout)
 {
     const ek_operand *out = &operands[0];
-    EK_TRY(check_shapes(call, count, operands));
+    EK_TRY(check_shapes(call, count, operands, stretch));
     EK_TRY(check_overlap(call, count, operands));
     layout->operands = count;
     layout->ndim = 0;
@@ -330,4 +340,16 @@ ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *oper
         add_dimension(layout, out->shape[d], stride);
     }
     return EK_OK;
+}
+
+ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
+                         ek_layout *layout)
+{
+    return init(call, count, operands, false, layout);
+}
+
+ek_status ek_layout_init_stretched(const char *call, int32_t count, const ek_operand *operands,
+                                   ek_layout *layout)
+{
+    return init(call, count, operands, true, layout);
 }

@@ -22,14 +22,20 @@ typedef struct ek_operand {
     const char *name; /* of the argument, for messages */
     void *data;
     ek_dtype dtype;
+    ek_device_type device_type;
+    int32_t device_index;
     int32_t ndim;
     int64_t size;
     const int64_t *shape;
     int64_t stride[EK_MAX_NDIM];
 } ek_operand;
 
-/* Checks one array for a call on the queue: not null, 0 to EK_MAX_NDIM dimensions, lengths and size
- * in range, a known dtype, the queue's device, and data unless it has no element. */
+/* Checks one array for a call: not null, 0 to EK_MAX_NDIM dimensions, lengths and size in range, a
+ * known dtype, and data unless it has no element. */
+ek_status ek_operand_read(const char *call, const char *name, const ek_array *array,
+                          ek_operand *operand);
+
+/* The same, and that the array is on the queue's device. */
 ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
                           const ek_array *array, ek_operand *operand);
 
@@ -38,6 +44,11 @@ ek_status ek_operand_init(const char *call, const char *name, const ek_queue *qu
  * without being the same array. Merges dimensions that all operands cross in one step. */
 ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
                          ek_layout *layout);
+
+/* The same for calls whose purpose is to fill any output: the inputs may broadcast to less than the
+ * output's shape and are stretched. */
+ek_status ek_layout_init_stretched(const char *call, int32_t count, const ek_operand *operands,
+                                   ek_layout *layout);
 
 /* True if two elements at different indices share memory. */
 bool ek_self_overlaps(const ek_operand *operand);

@@ -65,9 +65,10 @@ static inline void *ek_array_data(const ek_array *array)
 ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *ndim, int64_t *shape);
 
 /* Copies src to dst: any device to any device, any strides, src broadcast to dst's shape. The
- * dtypes must be the same (ek_cast converts). The queue belongs to one of the two devices. A copy
- * that involves pageable host memory is done when the call returns; others are in queue order.
- * dst must not overlap src unless they are the same array. */
+ * dtypes must be the same (ek_cast converts). If a side is on a CUDA device, the queue must be of
+ * that device (of either, if both are). A copy that involves pageable host memory, or that must
+ * rearrange elements on the host, is done when the call returns; others are in queue order. dst
+ * must not overlap src unless they are the same array. */
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src);
 
 #ifdef __cplusplus

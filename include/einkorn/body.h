@@ -4,6 +4,7 @@
 #define EINKORN_BODY_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "einkorn/dtype.h"
@@ -140,6 +141,19 @@ EK_BODY ek_bf16 ek_store_bf16(float x)
     ek_bf16 half;
     half.bits = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
     return half;
+}
+
+/* x rounded to odd: toward zero, and the last bit set if anything was cut off. Rounding the result
+ * once more, to fewer than 23 bits, gives what rounding x itself would (S. Boldo, G. Melquiond,
+ * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
+EK_BODY float ek_body_odd_f32(double x)
+{
+    float nearest = (float)x;
+    double back = nearest;
+    uint32_t u = ek_body_bits_f32(nearest);
+    u -= fabs(back) > fabs(x) ? 1u : 0u;
+    u |= back != x ? 1u : 0u;
+    return ek_body_from_bits_f32(u);
 }
 
 EK_BODY ek_b8 ek_load_b8(ek_b8 x)

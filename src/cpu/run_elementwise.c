@@ -122,3 +122,19 @@ void ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int op
     }
     ek_cpu_elementwise_layout(queue, kernel, &layout, size);
 }
+
+ek_status ek_cpu_broadcast(ek_queue *queue, ek_elementwise_fn *kernel, int64_t n, void *const *data,
+                           const uint8_t *size)
+{
+    ek_layout layout;
+    layout.operands = 2;
+    layout.ndim = 1;
+    layout.size = layout.shape[0] = n;
+    layout.data[0] = data[0];
+    layout.data[1] = data[1];
+    layout.stride[0][0] = 1;
+    layout.stride[0][1] = 0;
+    if (n > 0)
+        ek_cpu_elementwise_layout(queue, kernel, &layout, size);
+    return EK_OK;
+}

@@ -26,4 +26,8 @@ static inline ek_status ek_cpu_elementwise(ek_queue *queue, ek_elementwise_fn *k
     return EK_OK;
 }
 
+/* The same for an output and one input whose single element is used for all of it. */
+ek_status ek_cpu_broadcast(ek_queue *queue, ek_elementwise_fn *kernel, int64_t n, void *const *data,
+                           const uint8_t *size);
+
 #endif

@@ -1,0 +1,215 @@
+/* ek_copy: from any device to any device. On one device it is an elementwise operation. Between
+ * two, memory is moved in runs that are contiguous on both sides; what has no such runs is packed
+ * on the source's side first and unpacked on the destination's. */
+#include <stdlib.h>
+
+#include "backend.h"
+#include "cpu/features.h"
+#include "einkorn/memory.h"
+#include "einkorn/ops/copy.h"
+#include "elementwise.h"
+
+enum { DST, SRC };
+
+typedef struct copy {
+    ek_queue *queue;
+    ek_operand side[2];
+    ek_layout layout;
+    int32_t loop;
+    int64_t element; /* bytes */
+} copy;
+
+static bool on_host(const ek_operand *operand)
+{
+    return operand->device_type == EK_DEVICE_CPU || operand->device_type == EK_DEVICE_CUDA_HOST;
+}
+
+static bool belongs(const ek_queue *queue, const ek_operand *operand)
+{
+    const ek_device *device = ek_queue_device(queue);
+    return device->type == operand->device_type && device->index == operand->device_index;
+}
+
+/* True if the layout visits the side's elements one after the other. */
+static bool in_order(const ek_layout *layout, int side)
+{
+    int64_t step = 1;
+    for (int32_t d = layout->ndim - 1; d >= 0; d--) {
+        if (layout->stride[d][side] != step)
+            return false;
+        step *= layout->shape[d];
+    }
+    return true;
+}
+
+/* Copies within the host by way of the operation's own CPU kernel. */
+static ek_status run_on_host(const copy *copy, const ek_layout *layout)
+{
+    ek_queue_base host = {.head = {.variant = ek_cpu_best_variant()}, .threads = 1};
+    return ek_elementwise_run(&host.head, &ek_op_copy.info, copy->loop, layout);
+}
+
+/* The layout with one side replaced by packed memory. */
+static ek_layout packed(const copy *copy, int side, void *memory)
+{
+    ek_layout layout = copy->layout;
+    int64_t step = 1;
+    for (int32_t d = layout.ndim - 1; d >= 0; d--) {
+        layout.stride[d][side] = step;
+        step *= layout.shape[d];
+    }
+    layout.data[side] = memory;
+    return layout;
+}
+
+/* Moves runs that are contiguous on both sides: the innermost dimension, and the next one as rows of
+ * one transfer; further dimensions one after the other. */
+static ek_status move_runs(const copy *copy, const ek_layout *layout)
+{
+    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    const ek_backend *backend = ek_queue_device(copy->queue)->backend;
+    int32_t inner = layout->ndim - 1, outer = layout->ndim > 2 ? layout->ndim - 2 : 0;
+    int64_t width = (inner >= 0 ? layout->shape[inner] : 1) * copy->element;
+    int64_t rows = inner >= 1 ? layout->shape[inner - 1] : 1;
+    int64_t pitch[2] = {width, width};
+    for (int side = DST; side <= SRC && inner >= 1; side++)
+        pitch[side] = layout->stride[inner - 1][side] * copy->element;
+    int64_t blocks = layout->size * copy->element / (width * rows);
+    for (int64_t block = 0; block < blocks; block++) {
+        int64_t offset[2] = {0, 0}, rest = block;
+        for (int32_t d = outer - 1; d >= 0; d--) {
+            int64_t at = rest % layout->shape[d];
+            rest /= layout->shape[d];
+            offset[DST] += at * layout->stride[d][DST] * copy->element;
+            offset[SRC] += at * layout->stride[d][SRC] * copy->element;
+        }
+        EK_TRY(backend->transfer(copy->queue, (char *)layout->data[DST] + offset[DST], pitch[DST],
+                                 dst->device_type, dst->device_index,
+                                 (const char *)layout->data[SRC] + offset[SRC], pitch[SRC],
+                                 src->device_type, src->device_index, width, rows));
+    }
+    return EK_OK;
+}
+
+/* True if move_runs can do it: contiguous runs, and rows that a pitched transfer can take. */
+static bool has_runs(const ek_layout *layout)
+{
+    int32_t inner = layout->ndim - 1;
+    if (inner < 0)
+        return true;
+    for (int side = DST; side <= SRC; side++) {
+        if (layout->stride[inner][side] != 1)
+            return false;
+        if (inner >= 1 && layout->stride[inner - 1][side] < layout->shape[inner])
+            return false;
+    }
+    return true;
+}
+
+static ek_status room(const copy *copy, int side, size_t bytes, void **memory)
+{
+    if (!on_host(&copy->side[side]))
+        return ek_alloc(copy->queue, bytes, memory);
+    *memory = malloc(bytes);
+    return *memory ? EK_OK : ek_fail(EK_OUT_OF_MEMORY, "ek_copy: no host memory for %zu bytes", bytes);
+}
+
+static ek_status give_back(const copy *copy, int side, void *memory)
+{
+    if (!on_host(&copy->side[side]))
+        return ek_free(copy->queue, memory);
+    free(memory);
+    return EK_OK;
+}
+
+/* Runs the copy kernel where the side's memory is. */
+static ek_status rearrange(const copy *copy, int side, const ek_layout *layout)
+{
+    if (on_host(&copy->side[side]))
+        return run_on_host(copy, layout);
+    if (!belongs(copy->queue, &copy->side[side]))
+        return ek_fail(EK_DEVICE_MISMATCH,
+                       "ek_copy: %s is not in C order on a device that is not the queue's: pack it "
+                       "with a queue of its own device first",
+                       copy->side[side].name);
+    return ek_elementwise_run(copy->queue, &ek_op_copy.info, copy->loop, layout);
+}
+
+/* Moves packed memory; it must be there before the host unpacks it and stay while it is read. */
+static ek_status move_packed(const copy *copy, void *dst, void *src)
+{
+    ek_layout flat;
+    flat.operands = 2;
+    flat.ndim = 1;
+    flat.size = flat.shape[0] = copy->layout.size;
+    flat.stride[0][DST] = flat.stride[0][SRC] = 1;
+    flat.data[DST] = dst;
+    flat.data[SRC] = src;
+    EK_TRY(move_runs(copy, &flat));
+    return ek_queue_sync(copy->queue);
+}
+
+static ek_status move_rearranged(const copy *copy)
+{
+    size_t bytes = (size_t)(copy->layout.size * copy->element);
+    void *memory[2] = {copy->layout.data[DST], copy->layout.data[SRC]};
+    bool packs[2] = {!in_order(&copy->layout, DST), !in_order(&copy->layout, SRC)};
+    ek_status status = EK_OK;
+    for (int side = DST; side <= SRC && status == EK_OK; side++) {
+        if (packs[side] && (status = room(copy, side, bytes, &memory[side])) != EK_OK)
+            packs[side] = false;
+    }
+    if (status == EK_OK && packs[SRC]) {
+        ek_layout pack = packed(copy, DST, memory[SRC]);
+        status = rearrange(copy, SRC, &pack);
+    }
+    if (status == EK_OK)
+        status = move_packed(copy, memory[DST], memory[SRC]);
+    if (status == EK_OK && packs[DST]) {
+        ek_layout unpack = packed(copy, SRC, memory[DST]);
+        status = rearrange(copy, DST, &unpack);
+    }
+    for (int side = DST; side <= SRC; side++) {
+        ek_status freed = packs[side] ? give_back(copy, side, memory[side]) : EK_OK;
+        status = status == EK_OK ? freed : status;
+    }
+    return status;
+}
+
+static ek_status check_queue(const copy *copy)
+{
+    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    if (on_host(dst) && on_host(src)) {
+        if (ek_queue_device(copy->queue)->type == EK_DEVICE_CPU)
+            return EK_OK;
+    } else if (belongs(copy->queue, dst) || belongs(copy->queue, src)) {
+        return EK_OK;
+    }
+    return ek_fail(EK_DEVICE_MISMATCH,
+                   "ek_copy: queue is of %s: dst is on device type %d index %d, src on %d index %d",
+                   ek_device_name(ek_queue_device(copy->queue)), (int)dst->device_type,
+                   (int)dst->device_index, (int)src->device_type, (int)src->device_index);
+}
+
+ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
+{
+    copy copy = {.queue = queue};
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_copy: queue is null");
+    EK_TRY(ek_operand_read("ek_copy", "dst", dst, &copy.side[DST]));
+    EK_TRY(ek_operand_read("ek_copy", "src", src, &copy.side[SRC]));
+    if (copy.side[DST].dtype != copy.side[SRC].dtype)
+        return ek_fail(EK_DTYPE_MISMATCH, "ek_copy: src is %s: dst is %s; ek_cast converts",
+                       ek_dtype_name(copy.side[SRC].dtype), ek_dtype_name(copy.side[DST].dtype));
+    EK_TRY(check_queue(&copy));
+    EK_TRY(ek_layout_init_stretched("ek_copy", 2, copy.side, &copy.layout));
+    if (copy.layout.size == 0)
+        return EK_OK;
+    copy.loop = (int32_t)copy.side[DST].dtype; /* the row has every dtype, in the enum's order */
+    copy.element = (int64_t)ek_dtype_size(copy.side[DST].dtype);
+    bool same_place = (on_host(&copy.side[DST]) && on_host(&copy.side[SRC])) ||
+                      (belongs(queue, &copy.side[DST]) && belongs(queue, &copy.side[SRC]));
+    if (same_place)
+        return ek_elementwise_run(queue, &ek_op_copy.info, copy.loop, &copy.layout);
+    return has_runs(&copy.layout) ? move_runs(&copy, &copy.layout) : move_rearranged(&copy);
+}

@@ -1,0 +1,129 @@
+#include "fill.h"
+
+#include <string.h>
+
+#include "einkorn/body.h"
+#include "row.h"
+
+ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value, ek_array *out)
+{
+    ek_operand operand;
+    ek_layout layout;
+    if (!value)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: value is null", op->name);
+    EK_TRY(ek_operand_init("ek_fill", "out", queue, out, &operand));
+    EK_TRY(ek_layout_init_stretched("ek_fill", 1, &operand, &layout));
+    const void *kernels = op->kernels[queue->variant];
+    if (!kernels)
+        return ek_refuse_variant("ek_fill", queue);
+    if (layout.size == 0)
+        return EK_OK;
+    int32_t loop = (int32_t)operand.dtype; /* the row has every dtype, in the enum's order */
+    uint8_t size = (uint8_t)ek_dtype_size(operand.dtype);
+#if EK_HAVE_CUDA
+    if (queue->variant == EK_CUDA)
+        return ek_cuda_fill_layout(queue, kernels, loop, &layout, value, size);
+#endif
+    uint8_t sizes[EK_MAX_OPERANDS] = {size, size};
+    layout.operands = 2;
+    layout.data[1] = (void *)value;
+    for (int32_t d = 0; d < layout.ndim; d++)
+        layout.stride[d][1] = 0;
+    ek_elementwise_fn *const *table = kernels;
+    ek_cpu_elementwise_layout(queue, table[loop], &layout, sizes);
+    return EK_OK;
+}
+
+const ek_param_info ek_fill_params[EK_FILL_PARAMS] = {
+    {"dtype", "int", "the number of out's dtype (default: f32)"},
+    {"shape", "ints", "the shape of out (default: none, a single element)"},
+    {"value", "real", "the value, converted to out's dtype (default: 0)"},
+};
+
+static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+{
+    (void)in;
+    const ek_param *wanted = ek_find_param(param_count, params, "dtype");
+    const ek_param *lengths = ek_find_param(param_count, params, "shape");
+    if (wanted && (wanted->integer < 0 || wanted->integer >= EK_DTYPES))
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: dtype is %d: must be 0 to %d", op->name,
+                       (int)wanted->integer, EK_DTYPES - 1);
+    if (lengths && (lengths->count < 0 || lengths->count > EK_MAX_NDIM))
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: shape has %d lengths: must be 0 to %d", op->name,
+                       (int)lengths->count, EK_MAX_NDIM);
+    for (int32_t d = 0; lengths && d < lengths->count; d++) {
+        if (lengths->list[d] < 0)
+            return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: shape has a length of %lld: must not be "
+                                                "negative", op->name, (long long)lengths->list[d]);
+        shape[d] = lengths->list[d];
+    }
+    *dtype = wanted ? (ek_dtype)wanted->integer : EK_F32;
+    *ndim = lengths ? lengths->count : 0;
+    return EK_OK;
+}
+
+/* A real number as one element of a dtype, by the rules of ek_cast. */
+static void to_element(double value, ek_dtype dtype, void *element)
+{
+    int64_t integer = value >= 0x1p+63 ? INT64_MAX : (value > -0x1p+63 ? (int64_t)value : INT64_MIN);
+    uint64_t natural = value >= 0x1p+64 ? UINT64_MAX : (value > 0 ? (uint64_t)value : 0);
+    size_t size = ek_dtype_size(dtype);
+    int64_t top = size < 8 ? (INT64_C(1) << (8 * size - 1)) - 1 : INT64_MAX;
+    uint64_t high = size < 8 ? (UINT64_C(1) << (8 * size)) - 1 : UINT64_MAX;
+    if (value != value)
+        integer = 0, natural = 0;
+    integer = integer > top ? top : (integer < -top - 1 ? -top - 1 : integer);
+    natural = natural > high ? high : natural;
+    switch (dtype) {
+    case EK_B8:
+        *(ek_b8 *)element = value != 0;
+        break;
+    case EK_I8:
+    case EK_I16:
+    case EK_I32:
+    case EK_I64:
+        memcpy(element, &integer, size); /* little-endian: the low bytes come first */
+        break;
+    case EK_U8:
+    case EK_U16:
+    case EK_U32:
+    case EK_U64:
+        memcpy(element, &natural, size);
+        break;
+    case EK_F16:
+        *(ek_f16 *)element = ek_store_f16(ek_body_odd_f32(value));
+        break;
+    case EK_BF16:
+        *(ek_bf16 *)element = ek_store_bf16(ek_body_odd_f32(value));
+        break;
+    case EK_F32:
+        *(float *)element = (float)value;
+        break;
+    case EK_F64:
+        *(double *)element = value;
+        break;
+    case EK_C64:
+        *(ek_c64 *)element = (ek_c64){(float)value, 0};
+        break;
+    default:
+        *(ek_c128 *)element = (ek_c128){value, 0};
+        break;
+    }
+}
+
+static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                       int32_t param_count, const ek_param *params, ek_array *out)
+{
+    (void)in;
+    const ek_param *value = ek_find_param(param_count, params, "value");
+    ek_c128 element;
+    ek_dtype dtype;
+    if (!out)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: out is null", op->name);
+    EK_TRY(ek_array_dtype(out, &dtype));
+    to_element(value ? value->real : 0, dtype, &element);
+    return ek_fill_array(queue, op, &element, out);
+}
+
+const ek_kind ek_kind_fill = {.infer = infer, .apply = apply};

@@ -1,0 +1,21 @@
+/* The fill kind: one value into an array of any shape and strides. */
+#ifndef EK_FILL_H
+#define EK_FILL_H
+
+#include "elementwise.h"
+
+enum { EK_FILL_PARAMS = 3 };
+
+extern const ek_kind ek_kind_fill;
+extern const ek_param_info ek_fill_params[EK_FILL_PARAMS];
+
+/* The array call. The CPU kernel of a loop sees the value as a second operand with stride 0. */
+ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value, ek_array *out);
+
+#if EK_HAVE_CUDA
+/* Fills a layout of one operand; `value` is host memory. */
+ek_status ek_cuda_fill_layout(ek_queue *queue, const struct ek_cuda_kernels *kernels, int32_t loop,
+                              const ek_layout *layout, const void *value, uint8_t size);
+#endif
+
+#endif
