@@ -1,0 +1,37 @@
+/* cuBLAS, opened at run time on first use. It works in the current context, so every call of it
+ * stands between ek_cuda_guard_enter and ek_cuda_guard_leave (cuda/guard.h). */
+#ifndef EK_CUDA_CUBLAS_H
+#define EK_CUDA_CUBLAS_H
+
+#include <cublas_api.h>
+
+#include "einkorn/queue.h"
+#include "einkorn/status.h"
+
+/* The entry points; null until ek_cublas_handle has succeeded once, constant from then on. */
+typedef struct ek_cublas_table {
+    __typeof__(cublasCreate_v2) *create;
+    __typeof__(cublasDestroy_v2) *destroy;
+    __typeof__(cublasSetStream_v2) *set_stream;
+    __typeof__(cublasSetWorkspace_v2) *set_workspace;
+    __typeof__(cublasSetMathMode) *set_math_mode;
+    __typeof__(cublasGetStatusString) *status_string;
+    __typeof__(cublasSgemmStridedBatched_64) *sgemm;
+    __typeof__(cublasDgemmStridedBatched_64) *dgemm;
+    __typeof__(cublasCgemmStridedBatched_64) *cgemm;
+    __typeof__(cublasZgemmStridedBatched_64) *zgemm;
+    __typeof__(cublasGemmStridedBatchedEx_64) *gemm_ex;
+} ek_cublas_table;
+
+extern ek_cublas_table ek_cublas;
+
+/* The queue's handle: on its stream, with a workspace of its own, scalars on the host, no TF32 and
+ * sums of half types in float. Made on first use; later calls only return it. The caller's current
+ * context may be any. EK_UNSUPPORTED if this machine has no cuBLAS. */
+ek_status ek_cublas_handle(ek_queue *queue, cublasHandle_t *handle);
+
+/* Fails with the operation, the entry point and cuBLAS's own words. */
+ek_status ek_cublas_fail(const char *call, const char *entry, cublasStatus_t result)
+    __attribute__((cold));
+
+#endif
