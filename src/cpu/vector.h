@@ -1,0 +1,115 @@
+/* Vectors of numbers as wide as the variant's registers: a few names for kernels that must keep
+ * their results in registers, which compilers do not manage for plain loops. Private to the CPU.
+ *
+ * ek_vec_T is a vector of EK_VEC_BYTES / sizeof(T) numbers; + - * work on it part by part. */
+#ifndef EK_CPU_VECTOR_H
+#define EK_CPU_VECTOR_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define EK_VEC_BYTES 64
+#elif defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#define EK_VEC_BYTES 32
+#else
+#define EK_VEC_BYTES 16
+#endif
+
+#define EK_VEC_INLINE static inline __attribute__((always_inline, unused))
+
+#define EK_VEC_TYPE(name, type)                                                                    \
+    typedef type ek_vec_##name __attribute__((vector_size(EK_VEC_BYTES)));                         \
+    EK_VEC_INLINE ek_vec_##name ek_vec_load_##name(const type *from)                               \
+    {                                                                                              \
+        ek_vec_##name x;                                                                           \
+        memcpy(&x, from, sizeof x);                                                                \
+        return x;                                                                                  \
+    }                                                                                              \
+    EK_VEC_INLINE void ek_vec_store_##name(type *to, ek_vec_##name x)                              \
+    {                                                                                              \
+        memcpy(to, &x, sizeof x);                                                                  \
+    }                                                                                              \
+    EK_VEC_INLINE ek_vec_##name ek_vec_all_##name(type x)                                          \
+    {                                                                                              \
+        return x - (ek_vec_##name){0};                                                             \
+    }
+
+EK_VEC_TYPE(u16, uint16_t)
+EK_VEC_TYPE(u32, uint32_t)
+EK_VEC_TYPE(u64, uint64_t)
+EK_VEC_TYPE(f32, float)
+EK_VEC_TYPE(f64, double)
+
+#undef EK_VEC_TYPE
+
+/* ek_vec_fma: x * y + z, for floats rounded once; ek_vec_fnma: -x * y + z. */
+
+#define EK_VEC_WRAPPING(name)                                                                      \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
+                                                  ek_vec_##name z)                                 \
+    {                                                                                              \
+        return x * y + z;                                                                          \
+    }
+
+EK_VEC_WRAPPING(u16)
+EK_VEC_WRAPPING(u32)
+EK_VEC_WRAPPING(u64)
+
+#undef EK_VEC_WRAPPING
+
+#if EK_VEC_BYTES == 64
+#define EK_VEC_FMA(name, suffix, type, fma)                                                        \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
+                                                  ek_vec_##name z)                                 \
+    {                                                                                              \
+        return (ek_vec_##name)_mm512_fmadd_##suffix((type)x, (type)y, (type)z);                    \
+    }                                                                                              \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
+                                                   ek_vec_##name z)                                \
+    {                                                                                              \
+        return (ek_vec_##name)_mm512_fnmadd_##suffix((type)x, (type)y, (type)z);                   \
+    }
+EK_VEC_FMA(f32, ps, __m512, fmaf)
+EK_VEC_FMA(f64, pd, __m512d, fma)
+#elif EK_VEC_BYTES == 32
+#define EK_VEC_FMA(name, suffix, type, fma)                                                        \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
+                                                  ek_vec_##name z)                                 \
+    {                                                                                              \
+        return (ek_vec_##name)_mm256_fmadd_##suffix((type)x, (type)y, (type)z);                    \
+    }                                                                                              \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
+                                                   ek_vec_##name z)                                \
+    {                                                                                              \
+        return (ek_vec_##name)_mm256_fnmadd_##suffix((type)x, (type)y, (type)z);                   \
+    }
+EK_VEC_FMA(f32, ps, __m256, fmaf)
+EK_VEC_FMA(f64, pd, __m256d, fma)
+#else
+/* Without an FMA instruction (x86-64's baseline) each of these calls the C library. */
+#define EK_VEC_FMA(name, suffix, type, fma)                                                        \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
+                                                  ek_vec_##name z)                                 \
+    {                                                                                              \
+        for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)                                      \
+            z[i] = fma(x[i], y[i], z[i]);                                                          \
+        return z;                                                                                  \
+    }                                                                                              \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
+                                                   ek_vec_##name z)                                \
+    {                                                                                              \
+        for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)                                      \
+            z[i] = fma(-x[i], y[i], z[i]);                                                         \
+        return z;                                                                                  \
+    }
+EK_VEC_FMA(f32, , , fmaf)
+EK_VEC_FMA(f64, , , fma)
+#endif
+
+#undef EK_VEC_FMA
+
+#endif

@@ -1,0 +1,105 @@
+#include "cuda/device.h"
+
+#include <stdlib.h>
+
+#include "cuda/guard.h"
+
+static const char call[] = "ek_device_open";
+
+int32_t ek_cuda_count(void)
+{
+    return ek_cuda_devices(NULL);
+}
+
+/* The pool is the library's own: what it keeps and when it gives memory back is then no business of
+ * the application's allocator, nor the other way round. */
+static ek_status make_pool(ek_cuda_device *device)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->device}};
+    /* Freed memory stays in the pool, or every synchronization would give it back to the system and
+     * the next allocation take milliseconds. */
+    cuuint64_t keep = UINT64_MAX;
+    EK_CUDA_TRY(call, cuMemPoolCreate, (&device->pool, &props));
+    EK_CUDA_TRY(call, cuMemPoolSetAttribute,
+                (device->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    return EK_OK;
+}
+
+static ek_status ask(ek_cuda_device *device)
+{
+    int pools = 0, multiprocessors = 0;
+    EK_CUDA_TRY(call, cuDeviceGetName,
+                (device->base.model, sizeof device->base.model, device->device));
+    EK_CUDA_TRY(call, cuDeviceGetAttribute,
+                (&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->device));
+    EK_CUDA_TRY(call, cuDeviceGetAttribute,
+                (&pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->device));
+    device->multiprocessors = multiprocessors;
+    if (!pools)
+        return ek_fail(EK_NO_DEVICE, "%s: the driver has no memory pools for %s", call,
+                       device->base.model);
+    return EK_OK;
+}
+
+/* Makes what the device owns. On failure ek_cuda_device_free releases what was made. */
+static ek_status make(ek_cuda_device *device, int32_t index)
+{
+    EK_CUDA_TRY(call, cuDeviceGet, (&device->device, index));
+    EK_TRY(ask(device));
+    EK_CUDA_TRY(call, cuDevicePrimaryCtxRetain, (&device->context, device->device));
+    ek_cuda_guard guard;
+    EK_TRY(ek_cuda_guard_enter(call, &device->base, &guard));
+    ek_status status = make_pool(device);
+    ek_cuda_guard_leave(&guard);
+    return status;
+}
+
+ek_status ek_cuda_device_open(int32_t index, ek_device **device)
+{
+    const char *reason;
+    if (ek_cuda_devices(&reason) == 0)
+        return ek_fail(EK_NO_DEVICE, "%s: %s", call, reason);
+    ek_cuda_device *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", call);
+    fresh->base.variant = EK_CUDA;
+    ek_status status = make(fresh, index);
+    if (status != EK_OK) {
+        ek_cuda_device_free(&fresh->base);
+        return status;
+    }
+    *device = &fresh->base;
+    return EK_OK;
+}
+
+void ek_cuda_device_free(ek_device *device)
+{
+    ek_cuda_device *cuda = (ek_cuda_device *)device;
+    if (cuda->pool)
+        ek_cu.cuMemPoolDestroy(cuda->pool);
+    if (cuda->context)
+        ek_cu.cuDevicePrimaryCtxRelease(cuda->device);
+    free(cuda);
+}
+
+const ek_backend ek_cuda_backend = {
+    .type = EK_DEVICE_CUDA,
+    .name = "cuda",
+    .count = ek_cuda_count,
+    .device_open = ek_cuda_device_open,
+    .device_free = ek_cuda_device_free,
+    .queue_open = ek_cuda_queue_open,
+    .queue_free = ek_cuda_queue_free,
+    .queue_sync = ek_cuda_queue_sync,
+    .alloc = ek_cuda_alloc,
+    .free = ek_cuda_free,
+    .event_open = ek_cuda_event_open,
+    .event_free = ek_cuda_event_free,
+    .event_record = ek_cuda_event_record,
+    .event_wait = ek_cuda_event_wait,
+    .event_sync = ek_cuda_event_sync,
+    .event_query = ek_cuda_event_query,
+    .event_elapsed = ek_cuda_event_elapsed,
+    .transfer = ek_cuda_transfer,
+};

@@ -1,0 +1,46 @@
+/* A GPU as the library holds it. */
+#ifndef EK_CUDA_DEVICE_H
+#define EK_CUDA_DEVICE_H
+
+#include "backend.h"
+#include "cuda/driver.h"
+
+typedef struct ek_cuda_device {
+    ek_device base;
+    CUdevice device;
+    CUcontext context; /* the primary one, which applications of the CUDA runtime use too */
+    CUmemoryPool pool; /* what all queues of the device allocate from */
+    int32_t multiprocessors;
+} ek_cuda_device;
+
+static inline const ek_cuda_device *ek_cuda_device_of(const ek_device *device)
+{
+    return (const ek_cuda_device *)device;
+}
+
+/* The parts of ek_cuda_backend; src/backend.h says what each does. */
+
+int32_t ek_cuda_count(void);
+ek_status ek_cuda_device_open(int32_t index, ek_device **device);
+void ek_cuda_device_free(ek_device *device);
+
+ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue);
+void ek_cuda_queue_free(ek_queue *queue);
+ek_status ek_cuda_queue_sync(ek_queue *queue);
+
+ek_status ek_cuda_alloc(ek_queue *queue, size_t bytes, void **memory);
+ek_status ek_cuda_free(ek_queue *queue, void *memory);
+
+ek_status ek_cuda_event_open(ek_device *device, ek_event **event);
+void ek_cuda_event_free(ek_event *event);
+ek_status ek_cuda_event_record(ek_event *event, ek_queue *queue);
+ek_status ek_cuda_event_wait(ek_event *event, ek_queue *queue);
+ek_status ek_cuda_event_sync(ek_event *event);
+ek_status ek_cuda_event_query(ek_event *event, int *reached);
+ek_status ek_cuda_event_elapsed(ek_event *start, ek_event *end, double *nanoseconds);
+
+ek_status ek_cuda_transfer(ek_queue *queue, void *dst, int64_t dst_pitch, ek_device_type dst_type,
+                           int32_t dst_index, const void *src, int64_t src_pitch,
+                           ek_device_type src_type, int32_t src_index, int64_t width, int64_t rows);
+
+#endif

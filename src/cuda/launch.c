@@ -1,0 +1,69 @@
+#include "cuda/launch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "cuda/queue.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Looks up every kernel of the operation; `found` has room for them. */
+static ek_status find_kernels(const ek_cuda_kernels *kernels, CUlibrary library, CUkernel *found)
+{
+    for (int32_t i = 0; i < kernels->count; i++) {
+        CUresult result = ek_cu.cuLibraryGetKernel(&found[i], library, kernels->names[i]);
+        if (result != CUDA_SUCCESS)
+            return ek_cuda_fail(kernels->names[i], "cuLibraryGetKernel", result);
+    }
+    return EK_OK;
+}
+
+/* Loads the operation's fatbin for the rest of the process, all of it or nothing. */
+static ek_status load_locked(const ek_cuda_kernels *kernels)
+{
+    if (atomic_load_explicit(&kernels->loaded[0], memory_order_relaxed))
+        return EK_OK;
+    CUlibrary library;
+    CUkernel *found = malloc((size_t)kernels->count * sizeof *found);
+    if (!found)
+        return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", kernels->names[0]);
+    CUresult result =
+        ek_cu.cuLibraryLoadData(&library, kernels->image, NULL, NULL, 0, NULL, NULL, 0);
+    ek_status status = EK_OK;
+    if (result != CUDA_SUCCESS) {
+        status = ek_cuda_fail(kernels->names[0], "cuLibraryLoadData", result);
+    } else {
+        status = find_kernels(kernels, library, found);
+        if (status != EK_OK)
+            ek_cu.cuLibraryUnload(library);
+    }
+    /* The first one last: it says that all are there. */
+    for (int32_t i = kernels->count - 1; i >= 0 && status == EK_OK; i--)
+        atomic_store_explicit(&kernels->loaded[i], (void *)found[i], memory_order_release);
+    free(found);
+    return status;
+}
+
+static ek_status load(const ek_cuda_kernels *kernels)
+{
+    pthread_mutex_lock(&lock);
+    ek_status status = load_locked(kernels);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
+                         const ek_grid *grid, void **params)
+{
+    void *kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
+    if (EK_UNLIKELY(!kernel)) {
+        EK_TRY(load(kernels));
+        kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
+    }
+    CUresult result = ek_cu.cuLaunchKernel(
+        (CUfunction)kernel, grid->blocks[0], grid->blocks[1], grid->blocks[2], grid->threads[0],
+        grid->threads[1], grid->threads[2], grid->shared, ek_cuda_stream_of(queue), params, NULL);
+    if (EK_UNLIKELY(result != CUDA_SUCCESS))
+        return ek_cuda_fail(kernels->names[index], "cuLaunchKernel", result);
+    return EK_OK;
+}

@@ -1,0 +1,108 @@
+#include "cuda/queue.h"
+
+#include <stdlib.h>
+
+#include "cuda/guard.h"
+#include "cuda/launch.h"
+
+/* Refuses a stream of another context: its work would run beside the device's pool and kernels. The
+ * legacy and per-thread default streams are no objects, only names for whatever the current context
+ * has, so they cannot stand for a device. */
+static ek_status check_stream(const ek_device *device, CUstream stream)
+{
+    CUcontext context = NULL;
+    if (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
+        return ek_fail(EK_UNSUPPORTED, "ek_queue_wrap_stream: stream is a default stream: it must "
+                                       "be one that was made");
+    EK_CUDA_TRY("ek_queue_wrap_stream", cuStreamGetCtx, (stream, &context));
+    if (context != ek_cuda_device_of(device)->context)
+        return ek_fail(EK_DEVICE_MISMATCH,
+                       "ek_queue_wrap_stream: stream %p is not of the primary context of %s",
+                       (void *)stream, device->name);
+    return EK_OK;
+}
+
+static ek_status make_stream(const ek_device *device, CUstream *stream)
+{
+    ek_cuda_guard guard;
+    EK_TRY(ek_cuda_guard_enter("ek_queue_open", device, &guard));
+    CUresult result = ek_cu.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+    ek_cuda_guard_leave(&guard);
+    if (result != CUDA_SUCCESS)
+        return ek_cuda_fail("ek_queue_open", "cuStreamCreate", result);
+    return EK_OK;
+}
+
+ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue)
+{
+    CUstream used = stream;
+    ek_cuda_queue *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return ek_fail(EK_OUT_OF_MEMORY, "ek_queue_open: no host memory");
+    ek_status status = stream ? check_stream(device, used) : make_stream(device, &used);
+    if (status != EK_OK) {
+        free(fresh);
+        return status;
+    }
+    fresh->base.head.variant = EK_CUDA;
+    fresh->base.threads = 1;
+    fresh->base.device = device;
+    fresh->base.stream = used;
+    fresh->owns_stream = !stream;
+    *queue = &fresh->base.head;
+    return EK_OK;
+}
+
+void ek_cuda_queue_free(ek_queue *queue)
+{
+    ek_cuda_queue *cuda = ek_cuda_queue_of(queue);
+    CUstream stream = ek_cuda_stream_of(queue);
+    ek_cuda_guard guard;
+    /* Whatever fails here has failed before, at a call that could report it. */
+    ek_cu.cuStreamSynchronize(stream);
+    if (cuda->cublas && ek_cuda_guard_enter("ek_queue_close", cuda->base.device, &guard) == EK_OK) {
+        ek_cublas_release(cuda);
+        ek_cuda_guard_leave(&guard);
+    }
+    if (cuda->workspace)
+        ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->workspace, stream);
+    if (cuda->owns_stream)
+        ek_cu.cuStreamDestroy(stream);
+    free(cuda);
+}
+
+ek_status ek_cuda_queue_sync(ek_queue *queue)
+{
+    CUresult result = ek_cu.cuStreamSynchronize(ek_cuda_stream_of(queue));
+    if (result == CUDA_SUCCESS)
+        return EK_OK;
+    const char *text = NULL;
+    ek_cu.cuGetErrorString(result, &text);
+    return ek_fail(EK_ASYNC_ERROR, "ek_queue_sync: earlier asynchronous work failed: %s",
+                   text ? text : "unknown error");
+}
+
+ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
+{
+    enum { SMALLEST = 1 << 20 };
+    ek_cuda_queue *cuda = ek_cuda_queue_of(queue);
+    if (EK_UNLIKELY(bytes > cuda->workspace_bytes)) {
+        /* By half at least, so that slowly growing calls settle soon. The old room is given up only
+         * when the new one is there. */
+        size_t grown = cuda->workspace_bytes + cuda->workspace_bytes / 2;
+        size_t wanted = bytes > grown ? bytes : grown;
+        void *fresh = NULL;
+        EK_TRY(ek_cuda_alloc(queue, wanted > SMALLEST ? wanted : SMALLEST, &fresh));
+        if (cuda->workspace)
+            ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->workspace, ek_cuda_stream_of(queue));
+        cuda->workspace = fresh;
+        cuda->workspace_bytes = wanted > SMALLEST ? wanted : SMALLEST;
+    }
+    *memory = cuda->workspace;
+    return EK_OK;
+}
+
+int32_t ek_cuda_multiprocessors(const ek_queue *queue)
+{
+    return ek_cuda_device_of(ek_queue_base_of(queue)->device)->multiprocessors;
+}
