@@ -6,14 +6,9 @@
 #include "backend.h"
 #include "row.h"
 
-static void call_name(const ek_op_info *op, char *text, size_t size)
-{
-    snprintf(text, size, "ek_%s", op->name);
-}
-
 /* The loop for these dtypes. `out` may be null where only the inputs are known. */
-static ek_status find_loop(const char *call, const ek_op_info *op, const ek_dtype *in,
-                           const ek_dtype *out, int32_t *found)
+static ek_status find_loop(const ek_op_info *op, const ek_dtype *in, const ek_dtype *out,
+                           int32_t *found)
 {
     for (int32_t i = 0; i < op->loop_count; i++) {
         const ek_loop *loop = &op->loops[i];
@@ -29,7 +24,7 @@ static ek_status find_loop(const char *call, const ek_op_info *op, const ek_dtyp
     for (int32_t k = 0; k < op->inputs; k++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? ", " : "",
                  ek_dtype_name(in[k]));
-    return ek_fail(EK_DTYPE_MISMATCH, "%s: no kernel takes (%s)%s%s; ek_cast converts", call, text,
+    return ek_fail(EK_DTYPE_MISMATCH, "%s: no kernel takes (%s)%s%s; ek_cast converts", op->call, text,
                    out ? " to " : "", out ? ek_dtype_name(*out) : "");
 }
 
@@ -74,21 +69,19 @@ static ek_status run_contiguous(ek_queue *queue, const ek_op_info *op, int32_t l
 ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                          ek_array *out)
 {
-    char call[48];
-    call_name(op, call, sizeof call);
     ek_operand operands[EK_MAX_OPERANDS];
     ek_dtype dtypes[EK_MAX_OPERANDS];
-    EK_TRY(ek_operand_init(call, "out", queue, out, &operands[0]));
+    EK_TRY(ek_operand_init(op->call, "out", queue, out, &operands[0]));
     for (int32_t i = 0; i < op->inputs; i++) {
-        EK_TRY(ek_operand_init(call, op->input_names[i], queue, in[i], &operands[i + 1]));
+        EK_TRY(ek_operand_init(op->call, op->input_names[i], queue, in[i], &operands[i + 1]));
         dtypes[i] = operands[i + 1].dtype;
     }
     int32_t loop = 0;
-    EK_TRY(find_loop(call, op, dtypes, &operands[0].dtype, &loop));
+    EK_TRY(find_loop(op, dtypes, &operands[0].dtype, &loop));
     if (contiguous(op->inputs + 1, operands))
         return run_contiguous(queue, op, loop, operands);
     ek_layout layout;
-    EK_TRY(ek_layout_init(call, op->inputs + 1, operands, &layout));
+    EK_TRY(ek_layout_init(op->call, op->inputs + 1, operands, &layout));
     return ek_elementwise_run(queue, op, loop, &layout);
 }
 
@@ -96,11 +89,8 @@ ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop
                              const ek_layout *layout)
 {
     const void *kernels = op->kernels[queue->variant];
-    if (!kernels) {
-        char call[48];
-        call_name(op, call, sizeof call);
-        return ek_refuse_variant(call, queue);
-    }
+    if (!kernels)
+        return ek_refuse_variant(op->call, queue);
     if (layout->size == 0)
         return EK_OK;
     uint8_t size[EK_MAX_OPERANDS] = {(uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].out)};
@@ -120,16 +110,14 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 {
     (void)param_count;
     (void)params;
-    char call[48];
-    call_name(op, call, sizeof call);
     ek_dtype dtypes[EK_MAX_INPUTS];
     for (int32_t i = 0; i < op->inputs; i++) {
         if (!in[i])
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", call, op->input_names[i]);
+            return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", op->call, op->input_names[i]);
         EK_TRY(ek_array_dtype(in[i], &dtypes[i]));
     }
     int32_t loop = 0;
-    EK_TRY(find_loop(call, op, dtypes, NULL, &loop));
+    EK_TRY(find_loop(op, dtypes, NULL, &loop));
     *dtype = (ek_dtype)op->loops[loop].out;
     return ek_broadcast(op->inputs, in, ndim, shape);
 }

@@ -10,12 +10,12 @@ ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value
     ek_operand operand;
     ek_layout layout;
     if (!value)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: value is null", op->name);
-    EK_TRY(ek_operand_init("ek_fill", "out", queue, out, &operand));
-    EK_TRY(ek_layout_init_stretched("ek_fill", 1, &operand, &layout));
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: value is null", op->call);
+    EK_TRY(ek_operand_init(op->call, "out", queue, out, &operand));
+    EK_TRY(ek_layout_init_stretched(op->call, 1, &operand, &layout));
     const void *kernels = op->kernels[queue->variant];
     if (!kernels)
-        return ek_refuse_variant("ek_fill", queue);
+        return ek_refuse_variant(op->call, queue);
     if (layout.size == 0)
         return EK_OK;
     int32_t loop = (int32_t)operand.dtype; /* the row has every dtype, in the enum's order */
@@ -47,15 +47,15 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     const ek_param *wanted = ek_find_param(param_count, params, "dtype");
     const ek_param *lengths = ek_find_param(param_count, params, "shape");
     if (wanted && (wanted->integer < 0 || wanted->integer >= EK_DTYPES))
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: dtype is %d: must be 0 to %d", op->name,
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: dtype is %d: must be 0 to %d", op->call,
                        (int)wanted->integer, EK_DTYPES - 1);
     if (lengths && (lengths->count < 0 || lengths->count > EK_MAX_NDIM))
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: shape has %d lengths: must be 0 to %d", op->name,
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has %d lengths: must be 0 to %d", op->call,
                        (int)lengths->count, EK_MAX_NDIM);
     for (int32_t d = 0; lengths && d < lengths->count; d++) {
         if (lengths->list[d] < 0)
-            return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: shape has a length of %lld: must not be "
-                                                "negative", op->name, (long long)lengths->list[d]);
+            return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has a length of %lld: must not be "
+                                                "negative", op->call, (long long)lengths->list[d]);
         shape[d] = lengths->list[d];
     }
     *dtype = wanted ? (ek_dtype)wanted->integer : EK_F32;
@@ -120,7 +120,7 @@ static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *co
     ek_c128 element;
     ek_dtype dtype;
     if (!out)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: out is null", op->name);
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: out is null", op->call);
     EK_TRY(ek_array_dtype(out, &dtype));
     to_element(value ? value->real : 0, dtype, &element);
     return ek_fill_array(queue, op, &element, out);

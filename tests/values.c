@@ -56,46 +56,63 @@ void ek_random_values(ek_dtype dtype, uint64_t seed, int64_t n, void *values)
     }
 }
 
-/* By 0, 1, 2 ... : numbers that every floating format has its own of. */
+enum { FLOATS = 24, INTEGERS = 20, BOOLEANS = 5 };
+
+/* Numbers that every floating format has its own of; with both signs. */
 static double special_float(ek_format format, int index)
 {
     double smallest = ldexp(1, format.min - format.precision + 1);
     double largest = ldexp(2 - ldexp(1, 1 - format.precision), format.max);
     double step = ldexp(1, 1 - format.precision);
-    const double values[] = {
-        0.0, NAN, INFINITY, 1, largest, smallest, 2, 0.5, ldexp(1, format.min),
-        ldexp(1, format.min) - smallest, 1 + step, 1 - step / 2, 3, 1.5, 10, 100, M_PI,
-        1 / M_PI, ldexp(1, format.precision), ldexp(1, format.precision - 1) + 1,
-        ldexp(1, format.max), ldexp(3, format.min / 2), ldexp(3, format.max / 2), smallest * 3,
+    const double values[FLOATS] = {
+        0,
+        NAN,
+        INFINITY,
+        1,
+        largest,
+        smallest,
+        2,
+        0.5,
+        ldexp(1, format.min),
+        ldexp(1, format.min) - smallest,
+        1 + step,
+        1 - step / 2,
+        3,
+        1.5,
+        10,
+        100,
+        M_PI,
+        1 / M_PI,
+        ldexp(1, format.precision),
+        ldexp(1, format.precision - 1) + 1,
+        ldexp(1, format.max),
+        ldexp(3, format.min / 2),
+        ldexp(3, format.max / 2),
+        smallest * 3,
     };
-    int count = sizeof values / sizeof values[0];
-    if (index < 0)
-        return count;
     return index % 2 ? -values[index / 2] : values[index / 2];
 }
 
 static int64_t special_integer(int bits, int index)
 {
-    uint64_t top = UINT64_C(1) << (bits - 1);
-    const uint64_t values[] = {0,       1,       -UINT64_C(1), 2,  -UINT64_C(2), top,    top - 1,
-                               top + 1, top / 2, 3,            7,  -UINT64_C(7), 10,     100,
-                               127,     128,     255,          46, top / 3,      top - 2};
-    int count = sizeof values / sizeof values[0];
-    return index < 0 ? count : (int64_t)values[index];
+    int64_t top = (int64_t)(UINT64_C(1) << (bits - 1));
+    const int64_t values[INTEGERS] = {0,  1,   -1,  2,   -2,  top, top - 1, top + 1, top / 2, 3,
+                                      -7, 100, 127, 128, 255, 7,   46,      top / 3, top - 2, 10};
+    return values[index];
 }
 
 int ek_special_count(ek_dtype dtype)
 {
     if (ek_is_float(dtype))
-        return 2 * (int)special_float(ek_format_of(dtype), -1);
+        return 2 * FLOATS;
     if (ek_is_complex(dtype))
         return PER_PART * PER_PART;
-    return dtype == EK_B8 ? 5 : (int)special_integer(8, -1);
+    return dtype == EK_B8 ? BOOLEANS : INTEGERS;
 }
 
 void ek_special_value(ek_dtype dtype, int index, void *value)
 {
-    static const uint8_t booleans[] = {0, 1, 2, 0x80, 0xff};
+    static const uint8_t booleans[BOOLEANS] = {0, 1, 2, 0x80, 0xff};
     if (ek_is_float(dtype)) {
         ek_element_round(dtype, special_float(ek_format_of(dtype), index), value);
     } else if (ek_is_complex(dtype)) {

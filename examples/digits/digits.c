@@ -43,7 +43,7 @@ static void train(network *net, const digits_set *set, const options *options)
         network_load(net, set, epoch);
         for (int at = 0; at < set->count; at += BATCH, step++) {
             int rows = set->count - at < BATCH ? set->count - at : BATCH;
-            network_step(net, at, rows, first_rate * (float)(steps - step) / (float)steps, step + 1);
+            network_step(net, at, rows, first_rate * (float)(steps - step) / (float)steps);
         }
         if (isatty(STDERR_FILENO))
             fprintf(stderr, "\repoch %d of %d", epoch + 1, options->epochs);

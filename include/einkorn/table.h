@@ -39,6 +39,7 @@ typedef struct ek_param_info {
 
 typedef struct ek_op_info {
     const char *name;
+    const char *call;  /* the array call's name, ek_<name>, as messages give it */
     const char *kind;  /* "unary", "reduction", ... */
     const char *brief; /* one line */
     const char *bits;  /* "same": same bits everywhere; "library": what OpenBLAS or cuBLAS gives */

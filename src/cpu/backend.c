@@ -8,7 +8,14 @@
 #include <time.h>
 
 #include "cpu/features.h"
+#include "cpu/workspace.h"
 #include "error.h"
+
+typedef struct cpu_queue {
+    ek_queue_base base;
+    void *workspace;
+    size_t workspace_bytes;
+} cpu_queue;
 
 typedef struct cpu_event {
     ek_event base;
@@ -53,19 +60,20 @@ static void cpu_device_free(ek_device *device)
 static ek_status cpu_queue_open(ek_device *device, void *stream, ek_queue **queue)
 {
     (void)stream;
-    ek_queue_base *fresh = calloc(1, sizeof *fresh);
+    cpu_queue *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return no_memory("ek_queue_open");
-    fresh->head.variant = device->variant;
-    fresh->threads = omp_get_max_threads();
-    fresh->device = device;
-    *queue = &fresh->head;
+    fresh->base.head.variant = device->variant;
+    fresh->base.threads = omp_get_max_threads();
+    fresh->base.device = device;
+    *queue = &fresh->base.head;
     return EK_OK;
 }
 
 static void cpu_queue_free(ek_queue *queue)
 {
-    free(ek_queue_base_of(queue));
+    free(((cpu_queue *)queue)->workspace);
+    free(queue);
 }
 
 static ek_status cpu_queue_sync(ek_queue *queue)
@@ -74,12 +82,16 @@ static ek_status cpu_queue_sync(ek_queue *queue)
     return EK_OK;
 }
 
+static void *allocate(size_t bytes)
+{
+    enum { ALIGNMENT = 64 };
+    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
 static ek_status cpu_alloc(ek_queue *queue, size_t bytes, void **memory)
 {
     (void)queue;
-    enum { ALIGNMENT = 64 };
-    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *fresh = aligned_alloc(ALIGNMENT, rounded);
+    void *fresh = allocate(bytes);
     if (!fresh)
         return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: bytes is %zu: no host memory", bytes);
     *memory = fresh;
@@ -90,6 +102,21 @@ static ek_status cpu_free(ek_queue *queue, void *memory)
 {
     (void)queue;
     free(memory);
+    return EK_OK;
+}
+
+ek_status ek_cpu_workspace(ek_queue *queue, size_t bytes, void **memory)
+{
+    cpu_queue *cpu = (cpu_queue *)queue;
+    if (EK_UNLIKELY(bytes > cpu->workspace_bytes)) {
+        void *grown = allocate(bytes);
+        if (!grown)
+            return ek_fail(EK_OUT_OF_MEMORY, "no host memory for a workspace of %zu bytes", bytes);
+        free(cpu->workspace);
+        cpu->workspace = grown;
+        cpu->workspace_bytes = bytes;
+    }
+    *memory = cpu->workspace;
     return EK_OK;
 }
 

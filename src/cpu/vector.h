@@ -61,37 +61,29 @@ EK_VEC_WRAPPING(u64)
 
 #undef EK_VEC_WRAPPING
 
+#if EK_VEC_BYTES > 16
+#define EK_VEC_FMA(name, type, prefix, suffix)                                                     \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
+                                                  ek_vec_##name z)                                 \
+    {                                                                                              \
+        return (ek_vec_##name)prefix##_fmadd_##suffix((type)x, (type)y, (type)z);                  \
+    }                                                                                              \
+    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
+                                                   ek_vec_##name z)                                \
+    {                                                                                              \
+        return (ek_vec_##name)prefix##_fnmadd_##suffix((type)x, (type)y, (type)z);                 \
+    }
 #if EK_VEC_BYTES == 64
-#define EK_VEC_FMA(name, suffix, type, fma)                                                        \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
-                                                  ek_vec_##name z)                                 \
-    {                                                                                              \
-        return (ek_vec_##name)_mm512_fmadd_##suffix((type)x, (type)y, (type)z);                    \
-    }                                                                                              \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
-                                                   ek_vec_##name z)                                \
-    {                                                                                              \
-        return (ek_vec_##name)_mm512_fnmadd_##suffix((type)x, (type)y, (type)z);                   \
-    }
-EK_VEC_FMA(f32, ps, __m512, fmaf)
-EK_VEC_FMA(f64, pd, __m512d, fma)
-#elif EK_VEC_BYTES == 32
-#define EK_VEC_FMA(name, suffix, type, fma)                                                        \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
-                                                  ek_vec_##name z)                                 \
-    {                                                                                              \
-        return (ek_vec_##name)_mm256_fmadd_##suffix((type)x, (type)y, (type)z);                    \
-    }                                                                                              \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
-                                                   ek_vec_##name z)                                \
-    {                                                                                              \
-        return (ek_vec_##name)_mm256_fnmadd_##suffix((type)x, (type)y, (type)z);                   \
-    }
-EK_VEC_FMA(f32, ps, __m256, fmaf)
-EK_VEC_FMA(f64, pd, __m256d, fma)
+EK_VEC_FMA(f32, __m512, _mm512, ps)
+EK_VEC_FMA(f64, __m512d, _mm512, pd)
 #else
-/* Without an FMA instruction (x86-64's baseline) each of these calls the C library. */
-#define EK_VEC_FMA(name, suffix, type, fma)                                                        \
+EK_VEC_FMA(f32, __m256, _mm256, ps)
+EK_VEC_FMA(f64, __m256d, _mm256, pd)
+#endif
+#else
+/* Without a vector instruction for it. On x86-64's baseline, which has none at all, each of these
+ * calls the C library. */
+#define EK_VEC_FMA(name, fma)                                                                      \
     EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
                                                   ek_vec_##name z)                                 \
     {                                                                                              \
@@ -106,8 +98,8 @@ EK_VEC_FMA(f64, pd, __m256d, fma)
             z[i] = fma(-x[i], y[i], z[i]);                                                         \
         return z;                                                                                  \
     }
-EK_VEC_FMA(f32, , , fmaf)
-EK_VEC_FMA(f64, , , fma)
+EK_VEC_FMA(f32, fmaf)
+EK_VEC_FMA(f64, fma)
 #endif
 
 #undef EK_VEC_FMA

@@ -33,6 +33,7 @@ static const struct {
     ENTRY(cuMemFreeAsync),
     ENTRY(cuMemcpyAsync),
     ENTRY(cuMemcpy2DAsync),
+    ENTRY(cuMemcpy3DPeerAsync),
     ENTRY(cuMemcpyPeerAsync),
     ENTRY(cuPointerGetAttribute),
     ENTRY(cuStreamCreate),

@@ -32,6 +32,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuMemFreeAsync) *cuMemFreeAsync;
     __typeof__(cuMemcpyAsync) *cuMemcpyAsync;
     __typeof__(cuMemcpy2DAsync) *cuMemcpy2DAsync;
+    __typeof__(cuMemcpy3DPeerAsync) *cuMemcpy3DPeerAsync;
     __typeof__(cuMemcpyPeerAsync) *cuMemcpyPeerAsync;
     __typeof__(cuPointerGetAttribute) *cuPointerGetAttribute;
     __typeof__(cuStreamCreate) *cuStreamCreate;

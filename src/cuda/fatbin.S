@@ -3,9 +3,9 @@
         .section .rodata
         .balign 16
         .globl EK_NAME
-        .type EK_NAME, @object
+        .type EK_NAME, %object
 EK_NAME:
         .incbin EK_FILE
         .size EK_NAME, . - EK_NAME
 
-        .section .note.GNU-stack, "", @progbits
+        .section .note.GNU-stack, "", %progbits

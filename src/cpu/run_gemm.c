@@ -1,0 +1,272 @@
+/* How an exact product is cut up on the CPU.
+ *
+ * Note [The order of an exact product]
+ *
+ * Each element of C is one chain of fma over k, whatever the cutting. C is cut into blocks whose
+ * sums are kept in tiles; for a block, k is cut into spans, and after each span the tiles hold the
+ * chains so far, in full precision, to be taken up by the next. Threads share out panels to pack and
+ * then tiles to compute; none ever adds to what another made. */
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "backend.h"
+#include "cpu/gemm.h"
+#include "cpu/workspace.h"
+
+enum {
+    /* k of a span: a panel of B (two registers for each k) and one of A fit the first-level cache. */
+    SPAN = 256,
+    /* Rows of a job: their panels of A (4 or 8 bytes a number) take a fraction of the second-level
+     * cache, while panels of B pass through the first. */
+    JOB_ROWS = 168,
+    JOB_PANELS = 8,
+    /* Bytes of the tiles of a block when there is more than one span. */
+    BLOCK_BYTES = 16 << 20,
+    /* Multiplications below which a second thread costs more than it brings. */
+    PARALLEL_WORK = 256 * 1024,
+    LINE = 64,
+};
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* How a problem is cut: the same for every matrix of a batch. */
+typedef struct plan {
+    const ek_gemm_kernel *kernel;
+    const ek_gemm_problem *problem;
+    int64_t element;                 /* bytes of an element in memory */
+    int64_t k;                       /* 0 if A and B are not to be read */
+    int64_t span;                    /* k of a span; the last may have less */
+    int64_t block_rows, block_columns;
+    int64_t job_rows, job_columns;   /* panels of a job */
+    bool b_in_place;                 /* whole panels of B are read where they are */
+    size_t a_bytes, b_bytes, bytes;  /* of the workspace: panels of A, of B, all with the tiles */
+} plan;
+
+/* One thread of a team that works on one matrix. */
+typedef struct member {
+    int threads;
+    _Atomic int64_t *tickets; /* shared by the team; work is taken in order of tickets */
+    int64_t first;            /* ticket of the present step's first piece of work */
+} member;
+
+/* The next piece of `count`, or false if all are taken. */
+static bool take(member *self, int64_t count, int64_t *piece)
+{
+    if (self->threads == 1)
+        return ++*piece < count;
+    *piece = atomic_fetch_add_explicit(self->tickets, 1, memory_order_relaxed) - self->first;
+    return *piece < count;
+}
+
+/* Ends a step: each thread has drawn one ticket past the last piece. */
+static void end_step(member *self, int64_t count)
+{
+    if (self->threads == 1)
+        return;
+    self->first += count + self->threads;
+#pragma omp barrier
+}
+
+/* A block of C and a span of k. */
+typedef struct part {
+    char *a, *b, *c; /* elements of the matrices where the part starts */
+    char *a_panels, *b_panels, *tiles;
+    int64_t rows, columns, k;
+    int64_t row_panels, column_panels;
+    bool first, last; /* of the spans */
+} part;
+
+static void pack(const plan *plan, const part *part, int64_t piece)
+{
+    const ek_gemm_kernel *kernel = plan->kernel;
+    const ek_gemm_matrix *a = &plan->problem->a, *b = &plan->problem->b;
+    if (piece < part->row_panels) {
+        int64_t at = piece * kernel->rows;
+        kernel->pack_a(min(part->rows - at, kernel->rows), part->k,
+                       part->a + at * a->row * plan->element, a->row, a->column, a->conjugate,
+                       part->a_panels + at * part->k * kernel->size);
+        return;
+    }
+    int64_t at = (piece - part->row_panels) * kernel->columns;
+    int64_t count = min(part->columns - at, kernel->columns);
+    if (plan->b_in_place && count == kernel->columns)
+        return;
+    kernel->pack_b(count, part->k, part->b + at * b->column * plan->element, b->column, b->row,
+                   b->conjugate, part->b_panels + at * part->k * kernel->size);
+}
+
+static void compute_tile(const plan *plan, const part *part, int64_t row_panel,
+                         int64_t column_panel)
+{
+    const ek_gemm_kernel *kernel = plan->kernel;
+    const ek_gemm_problem *problem = plan->problem;
+    _Alignas(LINE) char local[EK_GEMM_TILE_BYTES];
+    int64_t row = row_panel * kernel->rows, column = column_panel * kernel->columns;
+    int32_t rows = (int32_t)min(part->rows - row, kernel->rows);
+    int32_t columns = (int32_t)min(part->columns - column, kernel->columns);
+    int64_t numbers = (int64_t)kernel->rows * kernel->columns;
+    int64_t index = row_panel * part->column_panels + column_panel;
+    void *tile = part->first && part->last ? local : part->tiles + index * numbers * kernel->size;
+    const char *b = part->b_panels + column * part->k * kernel->size;
+    int64_t b_step = kernel->columns;
+    if (plan->b_in_place && columns == kernel->columns) {
+        b = part->b + column * plan->element;
+        b_step = problem->b.row;
+    }
+    kernel->multiply(part->k, rows, columns, part->a_panels + row * part->k * kernel->size, b, b_step,
+                     tile, !part->first);
+    if (part->last)
+        kernel->finish(problem, rows, columns, tile,
+                       part->c + (row * problem->c.row + column * problem->c.column) * plan->element);
+}
+
+static void compute(const plan *plan, const part *part, int64_t job, int64_t across)
+{
+    int64_t row = job / across * plan->job_rows, column = job % across * plan->job_columns;
+    int64_t rows_end = min(row + plan->job_rows, part->row_panels);
+    int64_t columns_end = min(column + plan->job_columns, part->column_panels);
+    for (int64_t j = column; j < columns_end; j++) {
+        for (int64_t i = row; i < rows_end; i++)
+            compute_tile(plan, part, i, j);
+    }
+}
+
+static void run_part(const plan *plan, const part *part, member *self)
+{
+    int64_t panels = plan->k > 0 ? part->row_panels + part->column_panels : 0;
+    for (int64_t piece = -1; take(self, panels, &piece);)
+        pack(plan, part, piece);
+    end_step(self, panels);
+    int64_t across = divide_up(part->column_panels, plan->job_columns);
+    int64_t jobs = divide_up(part->row_panels, plan->job_rows) * across;
+    for (int64_t job = -1; take(self, jobs, &job);)
+        compute(plan, part, job, across);
+    end_step(self, jobs);
+}
+
+/* One matrix of the batch, with a workspace for the whole team. */
+static void run_matrix(const plan *plan, int64_t index, char *workspace, member *self)
+{
+    const ek_gemm_problem *problem = plan->problem;
+    const ek_gemm_kernel *kernel = plan->kernel;
+    const ek_gemm_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    int64_t element = plan->element;
+    part part = {.a_panels = workspace,
+                 .b_panels = workspace + plan->a_bytes,
+                 .tiles = workspace + plan->a_bytes + plan->b_bytes};
+    for (int64_t row = 0; row < problem->m; row += plan->block_rows) {
+        part.rows = min(problem->m - row, plan->block_rows);
+        part.row_panels = divide_up(part.rows, kernel->rows);
+        for (int64_t column = 0; column < problem->n; column += plan->block_columns) {
+            part.columns = min(problem->n - column, plan->block_columns);
+            part.column_panels = divide_up(part.columns, kernel->columns);
+            part.c = (char *)c->data +
+                     (index * c->batch + row * c->row + column * c->column) * element;
+            int64_t k = 0;
+            do {
+                part.k = min(plan->k - k, plan->span);
+                part.first = k == 0;
+                part.last = k + part.k == plan->k;
+                if (plan->k > 0) {
+                    part.a = (char *)a->data +
+                             (index * a->batch + row * a->row + k * a->column) * element;
+                    part.b = (char *)b->data +
+                             (index * b->batch + k * b->row + column * b->column) * element;
+                }
+                run_part(plan, &part, self);
+                k += part.k;
+            } while (k < plan->k);
+        }
+    }
+}
+
+static void make_plan(const ek_gemm_kernel *kernel, const ek_gemm_problem *problem, plan *plan)
+{
+    plan->kernel = kernel;
+    plan->problem = problem;
+    plan->element = (int64_t)ek_dtype_size(problem->dtype);
+    plan->k = problem->reads_ab ? problem->k : 0;
+    plan->span = min(plan->k, SPAN);
+    int64_t edge = 1;
+    while (4 * edge * edge * kernel->size <= BLOCK_BYTES)
+        edge *= 2;
+    plan->block_rows = divide_up(min(problem->m, edge), kernel->rows) * kernel->rows;
+    plan->block_columns = divide_up(min(problem->n, edge), kernel->columns) * kernel->columns;
+    plan->job_rows = divide_up(JOB_ROWS, kernel->rows);
+    plan->job_columns = JOB_PANELS;
+    /* A single panel of A uses each panel of B once: packing would only be a detour. */
+    plan->b_in_place = kernel->as_stored && problem->m <= kernel->rows && problem->b.column == 1;
+    int64_t tiles = plan->k > plan->span ? plan->block_rows * plan->block_columns : 0;
+    int64_t packed_columns = plan->b_in_place ? problem->n % kernel->columns : plan->block_columns;
+    (void)packed_columns;
+    plan->a_bytes = (size_t)(divide_up(plan->block_rows * plan->span * kernel->size, LINE) * LINE);
+    plan->b_bytes = (size_t)(plan->block_columns * plan->span * kernel->size);
+    plan->bytes = plan->a_bytes + plan->b_bytes + (size_t)(tiles * kernel->size);
+}
+
+/* Threads that `work` multiplications are worth. */
+static int useful_threads(const ek_queue *queue, double work)
+{
+    double useful = work / PARALLEL_WORK;
+    int32_t threads = ek_queue_base_of(queue)->threads;
+    return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
+}
+
+static void run_alone(const plan *plan, int64_t batch, char *workspace)
+{
+    member self = {.threads = 1};
+    for (int64_t i = 0; i < batch; i++)
+        run_matrix(plan, i, workspace, &self);
+}
+
+/* All threads on one matrix after the other. */
+static void run_team(const plan *plan, int64_t batch, char *workspace, int threads)
+{
+    _Atomic int64_t tickets = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        member self = {.threads = omp_get_num_threads(), .tickets = &tickets};
+        for (int64_t i = 0; i < batch; i++)
+            run_matrix(plan, i, workspace, &self);
+    }
+}
+
+/* Each thread on matrices of its own. */
+static void run_batch(const plan *plan, int64_t batch, char *workspace, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < batch; i++) {
+        member self = {.threads = 1};
+        run_matrix(plan, i, workspace + (size_t)omp_get_thread_num() * plan->bytes, &self);
+    }
+}
+
+ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel, const ek_gemm_problem *problem)
+{
+    if (ek_gemm_empty(problem))
+        return EK_OK;
+    plan plan;
+    make_plan(kernel, problem, &plan);
+    double work = (double)problem->m * (double)problem->n * ((double)plan.k + 1);
+    int threads = useful_threads(queue, work * (double)problem->batch);
+    bool apart = threads > 1 && problem->batch >= threads && useful_threads(queue, work) < threads;
+    void *workspace = NULL;
+    if (plan.bytes > 0)
+        EK_TRY(ek_cpu_workspace(queue, plan.bytes * (size_t)(apart ? threads : 1), &workspace));
+    if (threads == 1)
+        run_alone(&plan, problem->batch, workspace);
+    else if (apart)
+        run_batch(&plan, problem->batch, workspace, threads);
+    else
+        run_team(&plan, problem->batch, workspace, threads);
+    return EK_OK;
+}

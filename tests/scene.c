@@ -1,0 +1,274 @@
+#include "scene.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "values.h"
+
+enum { ALIGNMENT = 64, GUARD = 128, POISON = 0xa5 };
+
+ek_view ek_view_of(ek_dtype dtype, int32_t ndim, const int64_t *shape)
+{
+    ek_view view = {.dtype = dtype, .ndim = ndim};
+    int64_t step = 1;
+    for (int32_t d = ndim - 1; d >= 0; d--) {
+        view.shape[d] = shape[d];
+        view.stride[d] = step;
+        step *= shape[d];
+    }
+    return view;
+}
+
+int64_t ek_view_size(const ek_view *view)
+{
+    int64_t size = 1;
+    for (int32_t d = 0; d < view->ndim; d++)
+        size *= view->shape[d];
+    return size;
+}
+
+int64_t ek_view_step(const ek_view *view, int64_t i)
+{
+    int64_t step = 0;
+    for (int32_t d = view->ndim - 1; d >= 0; d--) {
+        step += i % view->shape[d] * view->stride[d];
+        i /= view->shape[d];
+    }
+    return step;
+}
+
+ek_dtype ek_operand_dtype(const ek_op_test *test, int loop, int operand)
+{
+    const ek_loop *row = &test->info->loops[loop];
+    return (ek_dtype)(operand ? row->in[operand - 1] : row->out);
+}
+
+static unsigned char *element_of(const ek_view *view, unsigned char *memory, int64_t i)
+{
+    return memory + view->offset + ek_view_step(view, i) * (int64_t)ek_dtype_size(view->dtype);
+}
+
+void ek_scene_open(ek_scene *scene, const ek_op_test *test, int loop)
+{
+    *scene = (ek_scene){.test = test, .loop = loop, .operands = test->info->inputs + 1};
+    scene->bytes = GUARD;
+}
+
+void ek_scene_place(ek_scene *scene, int operand, const ek_view *view, int skew)
+{
+    int64_t below = 0, above = 0, size = (int64_t)ek_dtype_size(view->dtype);
+    for (int32_t d = 0; d < view->ndim && ek_view_size(view) > 0; d++) {
+        int64_t span = (view->shape[d] - 1) * view->stride[d];
+        *(span < 0 ? &below : &above) += span;
+    }
+    ek_view *placed = &scene->view[operand];
+    *placed = *view;
+    int64_t first = scene->bytes - below * size;
+    placed->offset = (first + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + skew * size;
+    int64_t end = placed->offset + (ek_view_size(view) > 0 ? (above + 1) * size : 0);
+    scene->bytes = (end + GUARD + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+void ek_scene_share(ek_scene *scene, int operand, int with)
+{
+    ek_dtype dtype = ek_operand_dtype(scene->test, scene->loop, operand);
+    scene->view[operand] = scene->view[with];
+    scene->view[operand].dtype = dtype;
+}
+
+void ek_scene_fill(ek_scene *scene, uint64_t seed)
+{
+    scene->memory = aligned_alloc(ALIGNMENT, (size_t)scene->bytes);
+    ck_assert_ptr_nonnull(scene->memory);
+    memset(scene->memory, POISON, (size_t)scene->bytes);
+    for (int k = 1; k < scene->operands; k++) {
+        const ek_view *view = &scene->view[k];
+        int64_t n = ek_view_size(view);
+        size_t size = ek_dtype_size(view->dtype);
+        unsigned char *values = malloc((size_t)n * size + 1);
+        if (seed & 1)
+            ek_ordinary_values(view->dtype, seed + (uint64_t)k, n, values);
+        else
+            ek_random_values(view->dtype, seed + (uint64_t)k, n, values);
+        for (int64_t i = 0; i < n; i++)
+            memcpy(element_of(view, scene->memory, i), values + (size_t)i * size, size);
+        free(values);
+    }
+}
+
+void ek_scene_close(ek_scene *scene)
+{
+    free(scene->memory);
+    scene->memory = NULL;
+}
+
+const char *ek_scene_call_name(const ek_scene *scene, ek_call call)
+{
+    static char name[64];
+    const ek_op_info *info = scene->test->info;
+    const ek_loop *loop = &info->loops[scene->loop];
+    const char *in = ek_dtype_name((ek_dtype)loop->in[info->inputs - 1]);
+    if (call == EK_ARRAY_CALL)
+        snprintf(name, sizeof name, "ek_%s", info->name);
+    else if (strcmp(info->kind, "cast") == 0)
+        snprintf(name, sizeof name, "ek_%s_%s_%s", info->name, in,
+                 ek_dtype_name((ek_dtype)loop->out));
+    else
+        snprintf(name, sizeof name, "ek_%s_%s", info->name, in);
+    return name;
+}
+
+static ek_status call_typed(const ek_scene *scene, const ek_place *place, unsigned char *memory)
+{
+    const void *in[EK_SCENE_OPERANDS];
+    for (int k = 1; k < scene->operands; k++)
+        in[k - 1] = memory + scene->view[k].offset;
+    return scene->test->typed(place->queue, scene->loop, ek_view_size(&scene->view[0]), in,
+                              memory + scene->view[0].offset);
+}
+
+static ek_status call_array(const ek_scene *scene, const ek_place *place, unsigned char *memory)
+{
+    ek_array arrays[EK_SCENE_OPERANDS];
+    const ek_array *in[EK_SCENE_OPERANDS];
+    for (int k = 0; k < scene->operands; k++) {
+        ek_view *view = (ek_view *)&scene->view[k];
+        arrays[k] = ek_array_view(memory, view->dtype, ek_queue_device(place->queue), view->ndim,
+                                  view->shape);
+        arrays[k].byte_offset = (uint64_t)view->offset;
+        arrays[k].strides = view->stride;
+        if (k)
+            in[k - 1] = &arrays[k];
+    }
+    return scene->test->array(place->queue, in, &arrays[0]);
+}
+
+static ek_status call_in(const ek_scene *scene, const ek_place *place, ek_call call,
+                         unsigned char *memory)
+{
+    return call == EK_TYPED_CALL ? call_typed(scene, place, memory)
+                                 : call_array(scene, place, memory);
+}
+
+ek_status ek_scene_run(const ek_scene *scene, const ek_place *place, ek_call call,
+                       unsigned char **after)
+{
+    size_t bytes = (size_t)scene->bytes;
+    *after = aligned_alloc(ALIGNMENT, bytes);
+    ck_assert_ptr_nonnull(*after);
+    memcpy(*after, scene->memory, bytes);
+    if (place->queue->variant != EK_CUDA)
+        return call_in(scene, place, call, *after);
+    unsigned char *memory = ek_place_memory(place, bytes);
+    ek_upload(place, memory, scene->memory, bytes);
+    ek_status status = call_in(scene, place, call, memory);
+    ek_download(place, *after, memory, bytes);
+    return status;
+}
+
+/* The view of operand k broadcast to the output's shape. */
+static ek_view broadcast(const ek_scene *scene, int k)
+{
+    const ek_view *out = &scene->view[0], *in = &scene->view[k];
+    ek_view view = *out;
+    int32_t shift = out->ndim - in->ndim;
+    view.dtype = in->dtype;
+    view.offset = in->offset;
+    for (int32_t d = 0; d < out->ndim; d++)
+        view.stride[d] = d >= shift && in->shape[d - shift] != 1 ? in->stride[d - shift] : 0;
+    return view;
+}
+
+/* What the output's elements must be: the first place's typed call on packed operands. */
+static unsigned char *expected(const ek_scene *scene)
+{
+    const ek_place *places;
+    ek_places(&places);
+    int64_t n = ek_view_size(&scene->view[0]);
+    unsigned char *packed[EK_SCENE_OPERANDS];
+    const void *in[EK_SCENE_OPERANDS];
+    for (int k = 0; k < scene->operands; k++) {
+        ek_view view = broadcast(scene, k);
+        size_t size = ek_dtype_size(view.dtype);
+        packed[k] = malloc((size_t)n * size + 1);
+        ck_assert_ptr_nonnull(packed[k]);
+        for (int64_t i = 0; i < n && k; i++)
+            memcpy(packed[k] + (size_t)i * size, element_of(&view, scene->memory, i), size);
+        if (k)
+            in[k - 1] = packed[k];
+    }
+    ek_status status = scene->test->typed(places[0].queue, scene->loop, n, in, packed[0]);
+    ck_assert_msg(status == EK_OK, "%s", ek_error_message());
+    for (int k = 1; k < scene->operands; k++)
+        free(packed[k]);
+    return packed[0];
+}
+
+static void compare(const ek_scene *scene, const ek_place *place, ek_call call, const char *text,
+                    const unsigned char *results, const unsigned char *after, unsigned char *want)
+{
+    const ek_view *out = &scene->view[0];
+    size_t size = ek_dtype_size(out->dtype);
+    char wanted[96], got[96];
+    memcpy(want, scene->memory, (size_t)scene->bytes);
+    int64_t n = ek_view_size(out);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(element_of(out, want, i), results + (size_t)i * size, size);
+    if (memcmp(want, after, (size_t)scene->bytes) == 0)
+        return;
+    for (int64_t i = 0; i < n; i++) {
+        unsigned char *element = element_of(out, want, i);
+        const unsigned char *mine = after + (element - want);
+        if (!ek_same_element(out->dtype, element, mine))
+            ck_abort_msg("%s on %s, %s: element %lld of %lld is %s: %s packs it as %s",
+                         ek_scene_call_name(scene, call), place->name, text, (long long)i,
+                         (long long)n, ek_element_text(out->dtype, mine, got), "base",
+                         ek_element_text(out->dtype, element, wanted));
+        memcpy(element, mine, size);
+    }
+    for (int64_t at = 0; at < scene->bytes; at++)
+        ck_assert_msg(want[at] == after[at], "%s on %s, %s: byte %lld from the output was written",
+                      ek_scene_call_name(scene, call), place->name, text,
+                      (long long)(at - out->offset));
+}
+
+void ek_scene_check(const ek_scene *scene, ek_call call, const char *text)
+{
+    const ek_place *places;
+    int count = ek_tested_places(&places);
+    unsigned char *results = expected(scene);
+    unsigned char *want = malloc((size_t)scene->bytes), *after;
+    for (int p = 0; p < count; p++) {
+        ek_status status = ek_scene_run(scene, &places[p], call, &after);
+        ck_assert_msg(status == EK_OK, "%s on %s, %s: %s", ek_scene_call_name(scene, call),
+                      places[p].name, text, ek_error_message());
+        compare(scene, &places[p], call, text, results, after, want);
+        free(after);
+    }
+    free(results);
+    free(want);
+}
+
+void ek_scene_refused(const ek_scene *scene, ek_call call, ek_status status, const char *word)
+{
+    const ek_place *places;
+    int count = ek_tested_places(&places);
+    unsigned char *after;
+    for (int p = 0; p < count; p++) {
+        ek_status given = ek_scene_run(scene, &places[p], call, &after);
+        const char *name = ek_scene_call_name(scene, call);
+        ck_assert_msg(given == status, "%s on %s gives %s instead of %s", name, places[p].name,
+                      ek_status_name(given), ek_status_name(status));
+        ck_assert_msg(memcmp(after, scene->memory, (size_t)scene->bytes) == 0,
+                      "%s on %s was refused and wrote", name, places[p].name);
+        const char *message = ek_error_message();
+        ck_assert_msg(strncmp(message, "ek_", 3) == 0 && strstr(message, scene->test->info->name) &&
+                          strstr(message, word),
+                      "%s on %s: the message names not both itself and '%s': %s", name,
+                      places[p].name, word, message);
+        free(after);
+    }
+}
