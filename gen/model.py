@@ -107,6 +107,7 @@ class Slot:
     args: tuple[tuple[str, str], ...]
     result: str
     default: str | None = None
+    optional: bool = False  # an operation, or a dtype of it, may do without
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,29 @@ class Kind:
     array_call: bool = True  # has a generated array call
 
 
+# A reduction's result is finish(combine of map(x) over all elements, n). Where combining takes much
+# more than one instruction, quick may do for usual elements: the result of a chunk counts if
+# trusted(result, sum of the elements) holds.
 REDUCE_SLOTS = (
     Slot("identity", (), "acc"),
     Slot("map", (("x", "in0"),), "acc", default="x"),
     Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),
+    Slot("quick", (("a", "acc"), ("b", "acc")), "acc", optional=True),
+    Slot("trusted", (("a", "acc"), ("total", "acc")), "bool", optional=True),
     Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
+)
+
+ARG_REDUCE_SLOTS = (
+    Slot("identity", (), "in0"),  # a value that comes before none
+    Slot("before", (("a", "in0"), ("b", "in0")), "bool"),
+)
+
+# A row's result is result(x, term(x, top), top, rest(sum of all terms)), with the row's maximum as
+# top. An operation says in "uses" whether its result looks at x or at the term.
+ROW_SLOTS = (
+    Slot("term", (("x", "in0"), ("top", "in0")), "in0"),
+    Slot("rest", (("sum", "in0"),), "in0", default="sum"),
+    Slot("result", (("x", "in0"), ("term", "in0"), ("top", "in0"), ("rest", "in0")), "out"),
 )
 
 KINDS = {
@@ -146,10 +165,8 @@ KINDS = {
         Kind("fill", "fill", args=()),
         Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
              keys=frozenset({"out", "acc", "empty"})),
-        Kind("argreduction", "argreduction", args=("x",), out="i64",
-             slots=(Slot("before", (("a", "in0"), ("b", "in0")), "int"),)),
-        Kind("row", "row", args=("x",), slots=(
-            Slot("result", (("x", "in0"), ("top", "in0"), ("sum", "in0")), "out"),)),
+        Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
+        Kind("row", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"uses"})),
         Kind("gemm", "gemm", args=("a", "b"), keys=frozenset({"library", "acc"}), acc="T",
              slots=(Slot("step", (("a", "acc"), ("b", "acc"), ("sum", "acc")), "acc"),)),
     )

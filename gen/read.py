@@ -204,7 +204,7 @@ class BodyRenderer:
                     continue
                 text = self._text(op, template, slot, loop)
                 if text is None:
-                    if op.kind.table:
+                    if op.kind.table and not slot.optional:
                         raise TemplateError(f"{op.path}:1: block '{slot.name}' is missing for "
                                             f"dtype {loop.name}")
                     continue

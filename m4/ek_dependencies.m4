@@ -41,8 +41,14 @@ AC_DEFUN([EK_CUDA], [
       ek_saved_CPPFLAGS=$CPPFLAGS
       CPPFLAGS="$CPPFLAGS $EK_CUDA_CFLAGS"
       AC_CHECK_HEADERS([cuda.h cublas_v2.h], [], [ek_missing=$ac_header])
+      AC_PREPROC_IFELSE([AC_LANG_SOURCE([
+#include <cuda.h>
+#if CUDA_VERSION < 12000
+#error "too old"
+#endif
+])], [], [ek_missing=${ek_missing:-version 12.0 or later}])
       CPPFLAGS=$ek_saved_CPPFLAGS
-      AS_IF([test -z "$ek_missing"], [ek_cuda=1])
+      AS_IF([test -z "$ek_missing"], [ek_cuda=1], [EK_CUDA_CFLAGS=])
     ])
     AS_IF([test $ek_cuda = 0 && test "x$with_cuda" != xcheck],
       [AC_MSG_ERROR([CUDA is missing (${ek_missing:-nvcc}): install the CUDA toolkit (package nvidia-cuda-toolkit) or configure --without-cuda])])

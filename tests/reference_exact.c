@@ -51,33 +51,57 @@ static wide power(wide base, wide exponent)
     return result;
 }
 
+#define EK_INTEGER(name, expression)                                                               \
+    static wide integer_##name(const wide *x)                                                      \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+
+EK_INTEGER(neg, -x[0])
+EK_INTEGER(abs, less(x[0], 0) ? -x[0] : x[0])
+EK_INTEGER(relu, less(x[0], 0) ? 0 : x[0])
+EK_INTEGER(copy, x[0])
+EK_INTEGER(add, x[0] + x[1])
+EK_INTEGER(sub, x[0] - x[1])
+EK_INTEGER(mul, x[0] * x[1])
+EK_INTEGER(div, divide(x[0], x[1]))
+EK_INTEGER(pow, power(x[0], x[1]))
+EK_INTEGER(maximum, less(x[0], x[1]) ? x[1] : x[0])
+EK_INTEGER(minimum, less(x[0], x[1]) ? x[0] : x[1])
+EK_INTEGER(eq, x[0] == x[1])
+EK_INTEGER(lt, less(x[0], x[1]))
+EK_INTEGER(le, !less(x[1], x[0]))
+EK_INTEGER(fma, x[0] * x[1] + x[2])
+EK_INTEGER(where, x[0] ? x[1] : x[2])
+
+static const struct {
+    const char *name;
+    wide (*of)(const wide *x);
+} integers[] = {
+    {"neg", integer_neg},
+    {"abs", integer_abs},
+    {"relu", integer_relu},
+    {"copy", integer_copy},
+    {"add", integer_add},
+    {"sub", integer_sub},
+    {"mul", integer_mul},
+    {"div", integer_div},
+    {"pow", integer_pow},
+    {"maximum", integer_maximum},
+    {"minimum", integer_minimum},
+    {"eq", integer_eq},
+    {"lt", integer_lt},
+    {"le", integer_le},
+    {"fma", integer_fma},
+    {"where", integer_where},
+};
+
 /* The operation on integers; false if it is not known here. */
 static bool integer(const char *op, const wide *x, wide *result)
 {
-    const struct {
-        const char *name;
-        wide value;
-    } known[] = {
-        {"neg", -x[0]},
-        {"abs", less(x[0], 0) ? -x[0] : x[0]},
-        {"relu", less(x[0], 0) ? 0 : x[0]},
-        {"copy", x[0]},
-        {"add", x[0] + x[1]},
-        {"sub", x[0] - x[1]},
-        {"mul", x[0] * x[1]},
-        {"div", divide(x[0], x[1])},
-        {"pow", power(x[0], x[1])},
-        {"maximum", less(x[0], x[1]) ? x[1] : x[0]},
-        {"minimum", less(x[0], x[1]) ? x[0] : x[1]},
-        {"eq", x[0] == x[1]},
-        {"lt", less(x[0], x[1])},
-        {"le", !less(x[1], x[0])},
-        {"fma", x[0] * x[1] + x[2]},
-        {"where", x[0] ? x[1] : x[2]},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(op, known[i].name) == 0) {
-            *result = known[i].value;
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+        if (strcmp(op, integers[i].name) == 0) {
+            *result = integers[i].of(x);
             return true;
         }
     }
@@ -90,10 +114,9 @@ static void store(ek_dtype dtype, wide value, void *element)
     memcpy(element, &bits, ek_dtype_size(dtype));
 }
 
-static bool compare(const char *op, double x, double y, bool *result)
+static bool compares(const char *op, double x, double y)
 {
-    *result = strcmp(op, "eq") == 0 ? x == y : (strcmp(op, "lt") == 0 ? x < y : x <= y);
-    return true;
+    return strcmp(op, "eq") == 0 ? x == y : (strcmp(op, "lt") == 0 ? x < y : x <= y);
 }
 
 /* A floating element to an integer dtype: toward zero, saturating, NaN gives 0. */
@@ -156,8 +179,7 @@ static bool exact(const ek_op_test *test, int loop, const void *const *x, void *
     const ek_op_info *info = test->info;
     ek_dtype out = ek_operand_dtype(test, loop, 0);
     ek_dtype last = ek_operand_dtype(test, loop, info->inputs);
-    wide integers[EK_MAX_INPUTS] = {0}, value;
-    bool truth;
+    wide values[EK_MAX_INPUTS] = {0}, value;
     if (strcmp(info->kind, "cast") == 0) {
         cast(last, x[0], out, result);
         return true;
@@ -171,15 +193,16 @@ static bool exact(const ek_op_test *test, int loop, const void *const *x, void *
         return true;
     }
     if (strcmp(info->kind, "comparison") == 0 && ek_is_float(last)) {
-        compare(info->name, ek_element_value(last, x[0]), ek_element_value(last, x[1]), &truth);
-        store(out, truth, result);
+        store(out,
+              compares(info->name, ek_element_value(last, x[0]), ek_element_value(last, x[1])),
+              result);
         return true;
     }
     if (!is_integer(last))
         return false;
     for (int k = 0; k < info->inputs; k++)
-        integers[k] = load(ek_operand_dtype(test, loop, k + 1), x[k]);
-    if (!integer(info->name, integers, &value))
+        values[k] = load(ek_operand_dtype(test, loop, k + 1), x[k]);
+    if (!integer(info->name, values, &value))
         return false;
     store(out, value, result);
     return true;

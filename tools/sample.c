@@ -101,7 +101,8 @@ static uint64_t ordinary(ek_dtype dtype, uint64_t random)
 /* The pattern of one number. `part` is its place in a complex element, 0 or 1. */
 static uint64_t pattern_of(const sample *s, ek_dtype dtype, int64_t element, int parts, int part)
 {
-    int64_t combination = element / s->period;
+    int64_t combination =
+        s->period ? element / s->period : (int64_t)(random_bits(s, element) >> 1);
     switch (s->kind) {
     case SAMPLE_ORDINARY:
         return ordinary(dtype, random_bits(s, parts * element + part));

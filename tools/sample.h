@@ -15,7 +15,8 @@ typedef enum sample_kind {
 } sample_kind;
 
 /* One input's sample. For SAMPLE_SPECIAL and SAMPLE_ALL, `period` is how many elements keep a value
- * before the next one comes: the number of combinations of the inputs before this one. */
+ * before the next one comes: the number of combinations of the inputs before this one. 0 chooses
+ * combinations at random, for when there are too many. */
 typedef struct sample {
     sample_kind kind;
     ek_dtype dtype;

@@ -38,6 +38,11 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+static size_t whole_lines(int64_t bytes)
+{
+    return (size_t)divide_up(bytes, LINE) * LINE;
+}
+
 /* How a problem is cut: the same for every matrix of a batch. */
 typedef struct plan {
     const ek_gemm_kernel *kernel;
@@ -46,7 +51,6 @@ typedef struct plan {
     int64_t k;                       /* 0 if A and B are not to be read */
     int64_t span;                    /* k of a span; the last may have less */
     int64_t block_rows, block_columns;
-    int64_t job_rows, job_columns;   /* panels of a job */
     bool b_in_place;                 /* whole panels of B are read where they are */
     size_t a_bytes, b_bytes, bytes;  /* of the workspace: panels of A, of B, all with the tiles */
 } plan;
@@ -129,11 +133,31 @@ static void compute_tile(const plan *plan, const part *part, int64_t row_panel,
                        part->c + (row * problem->c.row + column * problem->c.column) * plan->element);
 }
 
-static void compute(const plan *plan, const part *part, int64_t job, int64_t across)
+/* Jobs: how many panels each has, and how many jobs lie side by side. */
+typedef struct jobs {
+    int64_t rows, columns;
+    int64_t down, across;
+} jobs;
+
+/* Near-equal jobs, several for each thread so that none waits long at the end. */
+static jobs cut_jobs(const plan *plan, const part *part, int threads)
 {
-    int64_t row = job / across * plan->job_rows, column = job % across * plan->job_columns;
-    int64_t rows_end = min(row + plan->job_rows, part->row_panels);
-    int64_t columns_end = min(column + plan->job_columns, part->column_panels);
+    enum { JOBS_PER_THREAD = 4 };
+    jobs jobs;
+    jobs.down = divide_up(part->row_panels * plan->kernel->rows, JOB_ROWS);
+    jobs.rows = divide_up(part->row_panels, jobs.down);
+    jobs.down = divide_up(part->row_panels, jobs.rows);
+    int64_t columns = jobs.down * part->column_panels / (JOBS_PER_THREAD * threads);
+    jobs.columns = columns < 1 ? 1 : min(columns, JOB_PANELS);
+    jobs.across = divide_up(part->column_panels, jobs.columns);
+    return jobs;
+}
+
+static void compute(const plan *plan, const part *part, const jobs *jobs, int64_t job)
+{
+    int64_t row = job / jobs->across * jobs->rows, column = job % jobs->across * jobs->columns;
+    int64_t rows_end = min(row + jobs->rows, part->row_panels);
+    int64_t columns_end = min(column + jobs->columns, part->column_panels);
     for (int64_t j = column; j < columns_end; j++) {
         for (int64_t i = row; i < rows_end; i++)
             compute_tile(plan, part, i, j);
@@ -146,11 +170,11 @@ static void run_part(const plan *plan, const part *part, member *self)
     for (int64_t piece = -1; take(self, panels, &piece);)
         pack(plan, part, piece);
     end_step(self, panels);
-    int64_t across = divide_up(part->column_panels, plan->job_columns);
-    int64_t jobs = divide_up(part->row_panels, plan->job_rows) * across;
-    for (int64_t job = -1; take(self, jobs, &job);)
-        compute(plan, part, job, across);
-    end_step(self, jobs);
+    jobs jobs = cut_jobs(plan, part, self->threads);
+    int64_t count = jobs.down * jobs.across;
+    for (int64_t job = -1; take(self, count, &job);)
+        compute(plan, part, &jobs, job);
+    end_step(self, count);
 }
 
 /* One matrix of the batch, with a workspace for the whole team. */
@@ -201,16 +225,12 @@ static void make_plan(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
         edge *= 2;
     plan->block_rows = divide_up(min(problem->m, edge), kernel->rows) * kernel->rows;
     plan->block_columns = divide_up(min(problem->n, edge), kernel->columns) * kernel->columns;
-    plan->job_rows = divide_up(JOB_ROWS, kernel->rows);
-    plan->job_columns = JOB_PANELS;
     /* A single panel of A uses each panel of B once: packing would only be a detour. */
     plan->b_in_place = kernel->as_stored && problem->m <= kernel->rows && problem->b.column == 1;
     int64_t tiles = plan->k > plan->span ? plan->block_rows * plan->block_columns : 0;
-    int64_t packed_columns = plan->b_in_place ? problem->n % kernel->columns : plan->block_columns;
-    (void)packed_columns;
-    plan->a_bytes = (size_t)(divide_up(plan->block_rows * plan->span * kernel->size, LINE) * LINE);
-    plan->b_bytes = (size_t)(plan->block_columns * plan->span * kernel->size);
-    plan->bytes = plan->a_bytes + plan->b_bytes + (size_t)(tiles * kernel->size);
+    plan->a_bytes = whole_lines(plan->block_rows * plan->span * kernel->size);
+    plan->b_bytes = whole_lines(plan->block_columns * plan->span * kernel->size);
+    plan->bytes = plan->a_bytes + plan->b_bytes + whole_lines(tiles * kernel->size) + LINE;
 }
 
 /* Threads that `work` multiplications are worth. */
@@ -260,8 +280,7 @@ ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel, const ek_ge
     int threads = useful_threads(queue, work * (double)problem->batch);
     bool apart = threads > 1 && problem->batch >= threads && useful_threads(queue, work) < threads;
     void *workspace = NULL;
-    if (plan.bytes > 0)
-        EK_TRY(ek_cpu_workspace(queue, plan.bytes * (size_t)(apart ? threads : 1), &workspace));
+    EK_TRY(ek_cpu_workspace(queue, plan.bytes * (size_t)(apart ? threads : 1), &workspace));
     if (threads == 1)
         run_alone(&plan, problem->batch, workspace);
     else if (apart)

@@ -1,0 +1,234 @@
+/* Layouts: the operands' lengths, steps and places in memory. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check_ops.h"
+#include "scene.h"
+
+enum { LARGE = 100003, LARGE_BYTES = 400009 };
+
+static void check_length(const ek_op_test *test, int loop, int64_t n, int pattern)
+{
+    /* Where the operands begin: all at a boundary, all past it, the output alone past it. */
+    ek_scene scene;
+    char text[64];
+    ek_scene_open(&scene, test, loop);
+    for (int k = 0; k < scene.operands; k++) {
+        ek_view view = ek_view_of(ek_operand_dtype(test, loop, k), 1, &n);
+        ek_scene_place(&scene, k, &view, pattern == 1 || (pattern == 2 && k == 0));
+    }
+    ek_scene_fill(&scene, 1 + (uint64_t)n);
+    snprintf(text, sizeof text, "n = %lld, alignment %d", (long long)n, pattern);
+    ek_scene_check(&scene, EK_TYPED_CALL, text);
+    if (n <= 70 || pattern == 2)
+        ek_scene_check(&scene, EK_ARRAY_CALL, text);
+    ek_scene_close(&scene);
+}
+
+void ek_test_lengths(const ek_op_test *test, int loop)
+{
+    static const int64_t more[] = {127, 128, 129, 1023, 1024, 1025, 4095, 4096, 4097, 16385};
+    for (int64_t n = 0; n <= 70; n++)
+        check_length(test, loop, n, (int)(n % 3));
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        for (int pattern = 0; pattern < 3; pattern++)
+            check_length(test, loop, more[i], pattern);
+    }
+    /* Enough for a second thread, whatever the dtype. */
+    bool bytes = ek_dtype_size(ek_operand_dtype(test, loop, 0)) == 1;
+    check_length(test, loop, bytes ? LARGE_BYTES : LARGE, 2);
+}
+
+/* One scene out of a view for each operand, computed as an array call. */
+static void check_views(const ek_op_test *test, int loop, ek_view *views, const char *text)
+{
+    ek_scene scene;
+    ek_scene_open(&scene, test, loop);
+    for (int k = 0; k < scene.operands; k++) {
+        views[k].dtype = ek_operand_dtype(test, loop, k);
+        ek_scene_place(&scene, k, &views[k], k & 1);
+    }
+    ek_scene_fill(&scene, 2);
+    ek_scene_check(&scene, EK_ARRAY_CALL, text);
+    ek_scene_close(&scene);
+}
+
+/* One dimension with every combination of steps. */
+static void check_steps(const ek_op_test *test, int loop)
+{
+    static const int64_t out_steps[] = {1, -1, 2, 3, -2}, in_steps[] = {1, 0, -1, 2, 3, -2};
+    enum { OUT = sizeof out_steps / sizeof out_steps[0], IN = sizeof in_steps / sizeof in_steps[0] };
+    int inputs = test->info->inputs;
+    int64_t n = 19;
+    int combinations = OUT;
+    for (int k = 0; k < inputs; k++)
+        combinations *= IN;
+    for (int i = 0; i < combinations; i++) {
+        ek_view views[EK_SCENE_OPERANDS];
+        char text[96];
+        int rest = i / OUT;
+        int used = snprintf(text, sizeof text, "19 elements with steps %lld",
+                            (long long)out_steps[i % OUT]);
+        views[0] = ek_view_of(EK_B8, 1, &n);
+        views[0].stride[0] = out_steps[i % OUT];
+        for (int k = 1; k <= inputs; k++) {
+            views[k] = ek_view_of(EK_B8, 1, &n);
+            views[k].stride[0] = in_steps[rest % IN];
+            used += snprintf(text + used, sizeof text - (size_t)used, ", %lld",
+                             (long long)in_steps[rest % IN]);
+            rest /= IN;
+        }
+        check_views(test, loop, views, text);
+    }
+}
+
+static void set_strides(ek_view *view, const int64_t *stride)
+{
+    memcpy(view->stride, stride, (size_t)view->ndim * sizeof *stride);
+}
+
+void ek_test_strides(const ek_op_test *test, int loop)
+{
+    /* Each layout for the output with each for the inputs. */
+    static const int64_t shape[] = {3, 5, 7};
+    static const struct {
+        const char *name;
+        int64_t stride[3];
+    } layouts[] = {
+        {"C order", {35, 7, 1}},       {"Fortran order", {1, 3, 15}}, {"padded rows", {48, 9, 1}},
+        {"middle reversed", {35, -7, 1}}, {"all reversed", {-35, -7, -1}}, {"every other", {70, 14, 2}},
+    };
+    enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
+    check_steps(test, loop);
+    for (int i = 0; i < LAYOUTS * LAYOUTS; i++) {
+        ek_view views[EK_SCENE_OPERANDS];
+        char text[96];
+        for (int k = 0; k <= test->info->inputs; k++) {
+            views[k] = ek_view_of(EK_B8, 3, shape);
+            int layout = k == 0 ? i % LAYOUTS : (i / LAYOUTS + k - 1) % LAYOUTS;
+            set_strides(&views[k], layouts[layout].stride);
+        }
+        snprintf(text, sizeof text, "out in %s, first input in %s", layouts[i % LAYOUTS].name,
+                 layouts[i / LAYOUTS].name);
+        check_views(test, loop, views, text);
+    }
+    /* Rows enough for two threads, and not one after the other. */
+    static const int64_t large[] = {211, 701}, padded[] = {704, 1};
+    ek_view views[EK_SCENE_OPERANDS];
+    for (int k = 0; k <= test->info->inputs; k++) {
+        views[k] = ek_view_of(EK_B8, 2, large);
+        set_strides(&views[k], padded);
+    }
+    check_views(test, loop, views, "211 padded rows");
+}
+
+void ek_test_broadcast(const ek_op_test *test, int loop)
+{
+    static const struct {
+        const char *name;
+        int32_t ndim;
+        int64_t shape[3];
+    } shapes[] = {
+        {"all", 2, {4, 6}},       {"a row", 1, {6}},           {"a column", 2, {4, 1}},
+        {"one element", 1, {1}},  {"one element, no dimension", 0, {0}},
+        {"one row", 2, {1, 6}},
+    };
+    enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+    int inputs = test->info->inputs;
+    int combinations = inputs == 1 ? 1 : (inputs == 2 ? SHAPES : SHAPES * SHAPES);
+    for (int i = 0; i < combinations * inputs; i++) {
+        /* One input has the full shape, the others have any. */
+        ek_view views[EK_SCENE_OPERANDS];
+        char text[128] = "";
+        int full = i % inputs + 1, rest = i / inputs;
+        views[0] = ek_view_of(EK_B8, 2, shapes[0].shape);
+        for (int k = 1; k <= inputs; k++) {
+            int shape = k == full ? 0 : rest % SHAPES;
+            rest = k == full ? rest : rest / SHAPES;
+            views[k] = ek_view_of(EK_B8, shapes[shape].ndim, shapes[shape].shape);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k > 1 ? " with " : "",
+                     shapes[shape].name);
+        }
+        check_views(test, loop, views, text);
+    }
+    /* No element at all, against one; and no dimension at all. */
+    static const int64_t none[] = {0, 6}, one[] = {1, 6};
+    ek_view views[EK_SCENE_OPERANDS];
+    for (int k = 0; k <= inputs; k++)
+        views[k] = ek_view_of(EK_B8, 2, k == 2 ? one : none);
+    check_views(test, loop, views, "length 0 with length 1");
+    for (int k = 0; k <= inputs; k++)
+        views[k] = ek_view_of(EK_B8, 0, none);
+    check_views(test, loop, views, "no dimension");
+}
+
+/* A scene whose output is input k, or all inputs for k = 0. */
+static void check_in_place(const ek_op_test *test, int loop, int k, int64_t n, int64_t step)
+{
+    ek_scene scene;
+    char text[64];
+    ek_scene_open(&scene, test, loop);
+    for (int i = 1; i < scene.operands; i++) {
+        ek_view view = ek_view_of(ek_operand_dtype(test, loop, i), 1, &n);
+        view.stride[0] = step;
+        if (k == 0 && i > 1)
+            ek_scene_share(&scene, i, 1);
+        else
+            ek_scene_place(&scene, i, &view, 1);
+    }
+    ek_scene_share(&scene, 0, k ? k : 1);
+    ek_scene_fill(&scene, 2);
+    snprintf(text, sizeof text, "in place of input %d (0: all), n = %lld, step %lld", k,
+             (long long)n, (long long)step);
+    if (step == 1)
+        ek_scene_check(&scene, EK_TYPED_CALL, text);
+    ek_scene_check(&scene, EK_ARRAY_CALL, text);
+    ek_scene_close(&scene);
+}
+
+/* An output that shares memory with input k, `elements` further on; step 2 leaves gaps between. */
+static void check_shifted(const ek_op_test *test, int loop, int k, int64_t elements, int64_t step)
+{
+    ek_scene scene;
+    int64_t n = 40;
+    ek_scene_open(&scene, test, loop);
+    for (int i = 1; i < scene.operands; i++) {
+        ek_view view = ek_view_of(ek_operand_dtype(test, loop, i), 1, &n);
+        view.stride[0] = step;
+        ek_scene_place(&scene, i, &view, 0);
+    }
+    ek_scene_share(&scene, 0, k);
+    scene.view[0].offset += elements * (int64_t)ek_dtype_size(scene.view[k].dtype);
+    ek_scene_fill(&scene, 2);
+    if (step == 1) {
+        ek_scene_refused(&scene, EK_TYPED_CALL, EK_OVERLAP, "out");
+        ek_scene_refused(&scene, EK_ARRAY_CALL, EK_OVERLAP, "overlaps");
+    } else {
+        ek_scene_check(&scene, EK_ARRAY_CALL, "out between the elements of an input");
+    }
+    ek_scene_close(&scene);
+}
+
+void ek_test_overlap(const ek_op_test *test, int loop)
+{
+    size_t out = ek_dtype_size(ek_operand_dtype(test, loop, 0));
+    bool all = true;
+    for (int k = 1; k <= test->info->inputs; k++) {
+        size_t in = ek_dtype_size(ek_operand_dtype(test, loop, k));
+        all &= in == out && ek_operand_dtype(test, loop, k) == ek_operand_dtype(test, loop, 1);
+        if (in == out) {
+            check_in_place(test, loop, k, 100, 1);
+            check_in_place(test, loop, k, 5000, 1);
+            check_in_place(test, loop, k, LARGE_BYTES, 1);
+            check_in_place(test, loop, k, 33, -2);
+            check_shifted(test, loop, k, 1, 2);
+        } else {
+            check_shifted(test, loop, k, 0, 1);
+        }
+        check_shifted(test, loop, k, 1, 1);
+        check_shifted(test, loop, k, -1, 1);
+    }
+    if (all)
+        check_in_place(test, loop, 0, 1000, 1);
+}

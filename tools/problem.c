@@ -1,0 +1,145 @@
+#include "problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+
+problem_form problem_form_of(const ek_op_info *op)
+{
+    static const struct {
+        const char *kind;
+        problem_form form;
+    } forms[] = {
+        {"reduction", FORM_REDUCTION}, {"argreduction", FORM_REDUCTION}, {"row", FORM_ROW},
+        {"gemm", FORM_GEMM},           {"fill", FORM_FILL},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (strcmp(op->kind, forms[i].kind) == 0)
+            return forms[i].form;
+    }
+    return FORM_ELEMENTWISE;
+}
+
+static bool has_param(const ek_op_info *op, const char *name)
+{
+    for (int32_t i = 0; i < op->param_count; i++) {
+        if (strcmp(op->params[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds a parameter if the operation has it. */
+static ek_param *add_param(problem *p, const char *name)
+{
+    static ek_param nowhere;
+    if (!has_param(p->op, name))
+        return &nowhere;
+    ek_param *param = &p->params[p->param_count++];
+    *param = (ek_param){.name = name};
+    return param;
+}
+
+void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
+                  const int64_t *shape)
+{
+    memset(p, 0, sizeof *p);
+    p->op = op;
+    p->loop = loop;
+    for (int32_t i = 0; i < op->inputs; i++) {
+        p->ndim[i] = ndim;
+        memcpy(p->shape[i], shape, (size_t)ndim * sizeof *shape);
+    }
+    if (problem_form_of(op) == FORM_FILL) {
+        memcpy(p->list, shape, (size_t)ndim * sizeof *shape);
+        add_param(p, "dtype")->integer = loop->out;
+        ek_param *lengths = add_param(p, "shape");
+        lengths->list = p->list;
+        lengths->count = ndim;
+        add_param(p, "value")->real = 1.5;
+    }
+}
+
+bool problem_reduce(problem *p, unsigned axes, bool keepdims)
+{
+    unsigned all = (1u << p->ndim[0]) - 1;
+    if (keepdims)
+        add_param(p, "keepdims")->integer = 1;
+    if (has_param(p->op, "axes")) {
+        ek_param *param = add_param(p, "axes");
+        param->list = p->list;
+        for (int32_t d = 0; d < p->ndim[0]; d++) {
+            if (axes >> d & 1)
+                p->list[param->count++] = d;
+        }
+        return true;
+    }
+    if (axes != all || p->ndim[0] == 1)
+        add_param(p, "axis")->integer = __builtin_ctz(axes);
+    return axes == all || (axes & (axes - 1)) == 0;
+}
+
+static void set_matrix(problem *p, int32_t input, int64_t batch, int64_t rows, int64_t columns)
+{
+    int64_t *shape = p->shape[input];
+    p->ndim[input] = batch ? 3 : 2;
+    if (batch)
+        *shape++ = batch;
+    shape[0] = rows;
+    shape[1] = columns;
+}
+
+void problem_gemm(problem *p, const gemm_size *size)
+{
+    set_matrix(p, 0, size->batch, size->transa ? size->k : size->m,
+               size->transa ? size->m : size->k);
+    set_matrix(p, 1, size->batch, size->transb ? size->n : size->k,
+               size->transb ? size->k : size->n);
+    add_param(p, "transa")->integer = size->transa;
+    add_param(p, "transb")->integer = size->transb;
+    add_param(p, "alpha")->real = size->alpha;
+    add_param(p, "beta")->real = size->beta;
+}
+
+ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape)
+{
+    ek_device *cpu;
+    EK_TRY(ek_device_open("cpu", &cpu));
+    ek_array arrays[EK_MAX_INPUTS];
+    const ek_array *in[EK_MAX_INPUTS];
+    for (int32_t i = 0; i < p->op->inputs; i++) {
+        arrays[i] = ek_array_view(NULL, (ek_dtype)p->loop->in[i], cpu, p->ndim[i],
+                                  (int64_t *)p->shape[i]);
+        in[i] = &arrays[i];
+    }
+    ek_device_close(cpu);
+    ek_dtype dtype; /* the first that fits; a cast can make any */
+    return ek_infer(p->op, in, p->param_count, p->params, &dtype, ndim, shape);
+}
+
+int64_t problem_size(const problem *p, int32_t input)
+{
+    int64_t size = 1;
+    for (int32_t d = 0; d < p->ndim[input]; d++)
+        size *= p->shape[input][d];
+    return size;
+}
+
+ek_dtype problem_dtype(const ek_loop *loop, int32_t inputs)
+{
+    return (ek_dtype)(inputs ? loop->in[inputs - 1] : loop->out);
+}
+
+void problem_dtype_text(const ek_op_info *op, const ek_loop *loop, char *text)
+{
+    const char *from = ek_dtype_name(problem_dtype(loop, op->inputs));
+    int same = 0;
+    for (int32_t i = 0; i < op->loop_count; i++)
+        same += problem_dtype(&op->loops[i], op->inputs) == problem_dtype(loop, op->inputs);
+    if (same == 1)
+        snprintf(text, PROBLEM_DTYPE_TEXT, "%s", from);
+    else
+        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from,
+                 ek_dtype_name((ek_dtype)loop->out));
+}

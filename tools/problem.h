@@ -1,0 +1,65 @@
+/* One call of an operation, made up from its row: which dtypes, shapes and parameters. How the shapes
+ * of the operands belong together is a matter of the kind; everything else is generic. */
+#ifndef PROBLEM_H
+#define PROBLEM_H
+
+#include <stdbool.h>
+
+#include "einkorn/table.h"
+
+/* Kinds by what their shapes look like. */
+typedef enum problem_form {
+    FORM_ELEMENTWISE, /* any one shape for all operands */
+    FORM_REDUCTION,   /* one array, over some of its axes */
+    FORM_ROW,         /* one array, along its last axis */
+    FORM_GEMM,        /* two matrices, or stacks of them */
+    FORM_FILL         /* no input */
+} problem_form;
+
+enum { PROBLEM_NDIM = 4, PROBLEM_PARAMS = 4 };
+
+/* Parameters point into the struct, so it is not to be copied. */
+typedef struct problem {
+    const ek_op_info *op;
+    const ek_loop *loop;
+    int32_t ndim[EK_MAX_INPUTS];
+    int64_t shape[EK_MAX_INPUTS][PROBLEM_NDIM];
+    int32_t param_count;
+    ek_param params[PROBLEM_PARAMS];
+    int64_t list[PROBLEM_NDIM]; /* the value of a parameter that is a list */
+} problem;
+
+typedef struct gemm_size {
+    int64_t batch; /* 0: plain matrices */
+    int64_t m, n, k;
+    bool transa, transb;
+    double alpha, beta;
+} gemm_size;
+
+problem_form problem_form_of(const ek_op_info *op);
+
+/* A call with every input of this shape; for FORM_FILL, an output of it. */
+void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
+                  const int64_t *shape);
+
+/* FORM_REDUCTION: reduces the axes whose bits are set. False if the operation cannot: one that takes
+ * a single axis can do one or all. */
+bool problem_reduce(problem *p, unsigned axes, bool keepdims);
+
+/* FORM_GEMM: sets the shapes of both inputs. */
+void problem_gemm(problem *p, const gemm_size *size);
+
+/* The shape of the output. */
+ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape);
+
+/* Elements of an input. */
+int64_t problem_size(const problem *p, int32_t input);
+
+/* The dtype in names: the input's and the output's for a cast ("f32_f16"), else the one the loop is
+ * for ("f32"). `text` has PROBLEM_DTYPE_TEXT. */
+enum { PROBLEM_DTYPE_TEXT = 16 };
+
+ek_dtype problem_dtype(const ek_loop *loop, int32_t inputs);
+void problem_dtype_text(const ek_op_info *op, const ek_loop *loop, char *text);
+
+#endif
