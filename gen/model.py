@@ -167,8 +167,7 @@ KINDS = {
              keys=frozenset({"out", "acc", "empty"})),
         Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
         Kind("row", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"uses"})),
-        Kind("gemm", "gemm", args=("a", "b"), keys=frozenset({"library", "acc"}), acc="T",
-             slots=(Slot("step", (("a", "acc"), ("b", "acc"), ("sum", "acc")), "acc"),)),
+        Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }
 

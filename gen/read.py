@@ -175,7 +175,7 @@ class _Checker:
         return float(ulp)
 
     def check_blocks(self, kind: Kind) -> None:
-        slots = [slot.name for slot in kind.slots or (Slot("body", (), "out"),)]
+        slots = ["body"] if kind.slots is None else [slot.name for slot in kind.slots]
         endings = {ending for dtype in DTYPES.values() for ending in dtype.blocks}
         allowed = {"doc"} | {slot + ending for slot in slots for ending in endings}
         for block, line in self.blocks.items():
@@ -193,8 +193,10 @@ class BodyRenderer:
     def render(self, op: Op) -> Op:
         """The operation with its bodies and the names of the operations they call."""
         template = self.env.from_string(op.path.read_text(encoding="utf-8"))
-        slots = op.kind.slots or (Slot(
-            "body", tuple((arg, f"in{i}") for i, arg in enumerate(op.args)), "out"),)
+        slots = op.kind.slots
+        if slots is None:
+            args = tuple((arg, f"in{i}") for i, arg in enumerate(op.args))
+            slots = (Slot("body", args, "out"),)
         bodies: dict[str, Body] = {}
         calls: set[str] = set()
         for loop in op.loops:

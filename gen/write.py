@@ -70,6 +70,10 @@ def add_filters(env: jinja2.Environment) -> None:
 def outputs_of(op: Op, tree: Tree) -> dict[str, Path]:
     """The outputs an operation has: name of the skeleton to the path below the output folder."""
     names = ["body.h"] if not op.kind.table else list(OUTPUTS)
+    if op.kind.slots == ():
+        names.remove("body.h")
+    if op.meta.get("library"):  # has no kernels of its own
+        names.remove("cuda.cu")
     return {name: Path(OUTPUTS[name].format(op=op.name)) for name in names
             if tree.skeleton(op.kind.family, name)}
 

@@ -319,22 +319,14 @@ static ek_status check_c(const char *call, const ek_operand *c, const ek_operand
     return EK_OK;
 }
 
-/* The last two dimensions of an operand. A dimension of one element or none has any stride; it gets
- * the one that makes the rows lie together, so that a BLAS takes it. */
 static ek_gemm_matrix matrix_of(const ek_operand *x, ek_transpose transpose)
 {
-    int32_t row = x->ndim - 2, column = x->ndim - 1;
-    int64_t rows = x->shape[row], columns = x->shape[column];
-    int64_t row_step = x->stride[row], column_step = x->stride[column];
-    if (columns <= 1)
-        column_step = rows <= 1 || row_step != 1 ? 1 : rows;
-    if (rows <= 1)
-        row_step = column_step == 1 ? (columns > 1 ? columns : 1) : 1;
     bool turned = transpose != EK_NO_TRANSPOSE;
+    int64_t row = x->stride[x->ndim - 2], column = x->stride[x->ndim - 1];
     ek_gemm_matrix made = {
         .data = x->data,
-        .row = turned ? column_step : row_step,
-        .column = turned ? row_step : column_step,
+        .row = turned ? column : row,
+        .column = turned ? row : column,
         .conjugate = transpose == EK_CONJUGATE_TRANSPOSE,
     };
     return made;

@@ -20,6 +20,9 @@ void ek_test_broadcast(const ek_op_test *test, int loop);
 /* The output as an input, interleaved with one, and overlapping one. */
 void ek_test_overlap(const ek_op_test *test, int loop);
 
+/* ek_infer and ek_apply. */
+void ek_test_table(const ek_op_test *test, int loop);
+
 /* Every way to call it wrongly. */
 void ek_test_typed_refusals(const ek_op_test *test, int loop);
 void ek_test_array_refusals(const ek_op_test *test, int loop);

@@ -58,7 +58,10 @@ static void check_views(const ek_op_test *test, int loop, ek_view *views, const 
 static void check_steps(const ek_op_test *test, int loop)
 {
     static const int64_t out_steps[] = {1, -1, 2, 3, -2}, in_steps[] = {1, 0, -1, 2, 3, -2};
-    enum { OUT = sizeof out_steps / sizeof out_steps[0], IN = sizeof in_steps / sizeof in_steps[0] };
+    enum {
+        OUT = sizeof out_steps / sizeof out_steps[0],
+        IN = sizeof in_steps / sizeof in_steps[0]
+    };
     int inputs = test->info->inputs;
     int64_t n = 19;
     int combinations = OUT;
@@ -96,8 +99,9 @@ void ek_test_strides(const ek_op_test *test, int loop)
         const char *name;
         int64_t stride[3];
     } layouts[] = {
-        {"C order", {35, 7, 1}},       {"Fortran order", {1, 3, 15}}, {"padded rows", {48, 9, 1}},
-        {"middle reversed", {35, -7, 1}}, {"all reversed", {-35, -7, -1}}, {"every other", {70, 14, 2}},
+        {"C order", {35, 7, 1}},         {"Fortran order", {1, 3, 15}},
+        {"padded rows", {48, 9, 1}},     {"middle reversed", {35, -7, 1}},
+        {"all reversed", {-35, -7, -1}}, {"every other", {70, 14, 2}},
     };
     enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
     check_steps(test, loop);
@@ -130,8 +134,11 @@ void ek_test_broadcast(const ek_op_test *test, int loop)
         int32_t ndim;
         int64_t shape[3];
     } shapes[] = {
-        {"all", 2, {4, 6}},       {"a row", 1, {6}},           {"a column", 2, {4, 1}},
-        {"one element", 1, {1}},  {"one element, no dimension", 0, {0}},
+        {"all", 2, {4, 6}},
+        {"a row", 1, {6}},
+        {"a column", 2, {4, 1}},
+        {"one element", 1, {1}},
+        {"one element, no dimension", 0, {0}},
         {"one row", 2, {1, 6}},
     };
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };

@@ -1,5 +1,5 @@
-/* Where a call can run: the CPU variants of this machine with one thread and with two, or the device
- * that EK_TEST_DEVICE names. Every place must give the bits of the first one. */
+/* Where a call can run: the CPU variants of this machine with one thread and with two, or the
+ * device that EK_TEST_DEVICE names. Every place must give the bits of the first one. */
 #ifndef EK_TEST_PLACE_H
 #define EK_TEST_PLACE_H
 

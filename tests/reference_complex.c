@@ -48,9 +48,8 @@ static bool formula(const char *op, ek_dtype dtype, const number *x, number *res
     else if (strcmp(op, "sub") == 0)
         *result = (number){single(dtype, a.re - b.re), single(dtype, a.im - b.im)};
     else if (strcmp(op, "mul") == 0)
-        *result = (number){
-            single(dtype, product(dtype, a.re, b.re) - product(dtype, a.im, b.im)),
-            single(dtype, product(dtype, a.re, b.im) + product(dtype, a.im, b.re))};
+        *result = (number){single(dtype, product(dtype, a.re, b.re) - product(dtype, a.im, b.im)),
+                           single(dtype, product(dtype, a.re, b.im) + product(dtype, a.im, b.re))};
     else if (strcmp(op, "fma") == 0)
         *result = (number){fused(dtype, -a.im, b.im, fused(dtype, a.re, b.re, c.re)),
                            fused(dtype, a.im, b.re, fused(dtype, a.re, b.im, c.im))};

@@ -1,5 +1,5 @@
-/* Integers, booleans, comparisons and choices: computed with 128-bit integers and with doubles, which
- * hold every number of the smaller formats. */
+/* Integers, booleans, comparisons and choices: computed with 128-bit integers and with doubles,
+ * which hold every number of the smaller formats. */
 #include <string.h>
 
 #include "compare.h"
@@ -78,21 +78,11 @@ static const struct {
     const char *name;
     wide (*of)(const wide *x);
 } integers[] = {
-    {"neg", integer_neg},
-    {"abs", integer_abs},
-    {"relu", integer_relu},
-    {"copy", integer_copy},
-    {"add", integer_add},
-    {"sub", integer_sub},
-    {"mul", integer_mul},
-    {"div", integer_div},
-    {"pow", integer_pow},
-    {"maximum", integer_maximum},
-    {"minimum", integer_minimum},
-    {"eq", integer_eq},
-    {"lt", integer_lt},
-    {"le", integer_le},
-    {"fma", integer_fma},
+    {"neg", integer_neg},         {"abs", integer_abs},         {"relu", integer_relu},
+    {"copy", integer_copy},       {"add", integer_add},         {"sub", integer_sub},
+    {"mul", integer_mul},         {"div", integer_div},         {"pow", integer_pow},
+    {"maximum", integer_maximum}, {"minimum", integer_minimum}, {"eq", integer_eq},
+    {"lt", integer_lt},           {"le", integer_le},           {"fma", integer_fma},
     {"where", integer_where},
 };
 
@@ -193,8 +183,7 @@ static bool exact(const ek_op_test *test, int loop, const void *const *x, void *
         return true;
     }
     if (strcmp(info->kind, "comparison") == 0 && ek_is_float(last)) {
-        store(out,
-              compares(info->name, ek_element_value(last, x[0]), ek_element_value(last, x[1])),
+        store(out, compares(info->name, ek_element_value(last, x[0]), ek_element_value(last, x[1])),
               result);
         return true;
     }

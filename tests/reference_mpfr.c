@@ -11,8 +11,8 @@ enum {
     /* Bits for a function with a bound: far more than any double needs, tails included. */
     PRECISION = 256,
     /* Bits that hold every sum and product of numbers of the format exactly, so that the reference
-     * of a correctly rounded operation is not itself rounded: a double's exponents span 2,098, those
-     * of a product and a third number 4,200. */
+     * of a correctly rounded operation is not itself rounded: a double's exponents span 2,098,
+     * those of a product and a third number 4,200. */
     EXACT_F64 = 4400,
     EXACT_F32 = 640,
 };
@@ -81,9 +81,10 @@ int64_t ek_check_mpfr(const ek_op_test *test, int loop, int64_t n, const void *c
     mpfr_inits2(precision, x[0], x[1], x[2], r, t, u, (mpfr_ptr)0);
     for (int64_t i = 0; i < n; i++) {
         for (int k = 0; k < test->info->inputs; k++)
-            mpfr_set_d(x[k],
-                       ek_element_value(dtype, (const char *)in[k] + (size_t)i * ek_dtype_size(dtype)),
-                       MPFR_RNDN);
+            mpfr_set_d(
+                x[k],
+                ek_element_value(dtype, (const char *)in[k] + (size_t)i * ek_dtype_size(dtype)),
+                MPFR_RNDN);
         test->reference(r, x[0], x[1], x[2], t, u);
         check(test, loop, i, in, out, r);
     }

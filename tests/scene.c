@@ -121,36 +121,25 @@ const char *ek_scene_call_name(const ek_scene *scene, ek_call call)
     return name;
 }
 
-static ek_status call_typed(const ek_scene *scene, const ek_place *place, unsigned char *memory)
-{
-    const void *in[EK_SCENE_OPERANDS];
-    for (int k = 1; k < scene->operands; k++)
-        in[k - 1] = memory + scene->view[k].offset;
-    return scene->test->typed(place->queue, scene->loop, ek_view_size(&scene->view[0]), in,
-                              memory + scene->view[0].offset);
-}
-
-static ek_status call_array(const ek_scene *scene, const ek_place *place, unsigned char *memory)
-{
-    ek_array arrays[EK_SCENE_OPERANDS];
-    const ek_array *in[EK_SCENE_OPERANDS];
-    for (int k = 0; k < scene->operands; k++) {
-        ek_view *view = (ek_view *)&scene->view[k];
-        arrays[k] = ek_array_view(memory, view->dtype, ek_queue_device(place->queue), view->ndim,
-                                  view->shape);
-        arrays[k].byte_offset = (uint64_t)view->offset;
-        arrays[k].strides = view->stride;
-        if (k)
-            in[k - 1] = &arrays[k];
-    }
-    return scene->test->array(place->queue, in, &arrays[0]);
-}
-
 static ek_status call_in(const ek_scene *scene, const ek_place *place, ek_call call,
                          unsigned char *memory)
 {
-    return call == EK_TYPED_CALL ? call_typed(scene, place, memory)
-                                 : call_array(scene, place, memory);
+    ek_arguments a = {.queue = place->queue, .n = ek_view_size(&scene->view[0])};
+    for (int k = 0; k < scene->operands; k++) {
+        ek_view *view = (ek_view *)&scene->view[k];
+        a.data[k] = memory + view->offset;
+        a.array[k] = ek_array_view(memory, view->dtype, ek_queue_device(place->queue), view->ndim,
+                                   view->shape);
+        a.array[k].byte_offset = (uint64_t)view->offset;
+        a.array[k].strides = view->stride;
+        a.pointer[k] = &a.array[k];
+    }
+    if (scene->spoil)
+        scene->spoil(&a, scene->spoiled);
+    if (call == EK_TYPED_CALL)
+        return scene->test->typed(a.queue, scene->loop, a.n, (const void *const *)&a.data[1],
+                                  a.data[0]);
+    return scene->test->array(a.queue, (const ek_array *const *)&a.pointer[1], a.pointer[0]);
 }
 
 ek_status ek_scene_run(const ek_scene *scene, const ek_place *place, ek_call call,

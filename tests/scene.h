@@ -17,6 +17,15 @@ typedef struct ek_view {
     int64_t offset;
 } ek_view;
 
+/* What a call is given: the operands in memory, the output first. */
+typedef struct ek_arguments {
+    ek_queue *queue;
+    int64_t n;
+    void *data[EK_SCENE_OPERANDS];
+    ek_array array[EK_SCENE_OPERANDS];
+    ek_array *pointer[EK_SCENE_OPERANDS];
+} ek_arguments;
+
 typedef struct ek_scene {
     const ek_op_test *test;
     int loop;
@@ -24,6 +33,10 @@ typedef struct ek_scene {
     ek_view view[EK_SCENE_OPERANDS]; /* the output first */
     int64_t bytes;
     unsigned char *memory;
+
+    /* Makes the arguments wrong. (null: they are right) */
+    void (*spoil)(ek_arguments *arguments, int operand);
+    int spoiled; /* the operand */
 } ek_scene;
 
 /* A view in C order, not yet placed. */
@@ -61,8 +74,8 @@ ek_status ek_scene_run(const ek_scene *scene, const ek_place *place, ek_call cal
  * elements packed, and nothing else may have changed. `text` names the scene in a failure. */
 void ek_scene_check(const ek_scene *scene, ek_call call, const char *text);
 
-/* Calls on every place under test; the status must be `status`, the message must contain `call`
- * and `word`, and nothing may have changed. */
+/* Calls on every place under test; the status must be `status`, the message must name the call and
+ * contain `word`, and nothing may have changed. */
 void ek_scene_refused(const ek_scene *scene, ek_call call, ek_status status, const char *word);
 
 /* "ek_add" or "ek_add_f32". */

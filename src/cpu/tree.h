@@ -1,0 +1,53 @@
+/* Reducing on the CPU: the tree over chunks. How a chunk is reduced is generated. */
+#ifndef EK_CPU_TREE_H
+#define EK_CPU_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tree.h"
+
+enum {
+    /* Results that a chunk kernel computes side by side have at most this many bytes, so that the
+     * lanes of all of them (EK_LANES times as much) fit the second-level cache and the stack. */
+    EK_TREE_WIDTH_BYTES = 512,
+    EK_TREE_LANES_BYTES = EK_TREE_WIDTH_BYTES * EK_LANES,
+};
+
+/* What combines accumulators of one dtype. Lanes lie side by side: lane j of `width` results is at
+ * j * width. */
+typedef struct ek_tree_kernels {
+    /* Sets n accumulators to the identity. */
+    void (*start)(int64_t n, void *lanes);
+    /* Lane i % EK_LANES takes in part i of n, `width` results each. */
+    void (*join)(int64_t n, int64_t width, const void *parts, void *lanes);
+    /* Folds `lanes` lanes, a power of two, into `width` results. */
+    void (*fold)(int64_t lanes, int64_t width, void *memory, void *result);
+    uint8_t size; /* bytes of an accumulator */
+} ek_tree_kernels;
+
+/* What is reduced: `width` results side by side, whose elements only `chunk` knows. */
+typedef struct ek_tree {
+    const ek_tree_kernels *kernels;
+    int64_t width; /* width * kernels->size is at most EK_TREE_WIDTH_BYTES */
+    /* Reduces elements first to first + n of each result; n is at most EK_CHUNK. */
+    void (*chunk)(const void *source, int64_t first, int64_t n, void *result);
+    const void *source;
+} ek_tree;
+
+/* Reduces n elements to tree->width accumulators, with that many threads over the chunks. */
+void ek_tree_reduce(const ek_tree *tree, int64_t n, int threads, void *result);
+
+/* Lanes that n elements need: a power of two. */
+static inline int64_t ek_tree_lanes(int64_t n)
+{
+    int64_t lanes = 1;
+    while (lanes < n && lanes < EK_LANES)
+        lanes *= 2;
+    return lanes;
+}
+
+/* Threads that so many bytes to read are worth. */
+int ek_tree_threads(int32_t threads, int64_t bytes);
+
+#endif

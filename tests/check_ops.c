@@ -1,0 +1,73 @@
+/* The elementwise operations: every test of check_ops.h for every loop of every operation, or of
+ * those named on the command line. EK_TEST_DEVICE=cuda tests a GPU; without one all is skipped. */
+#include "check_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "counts.h"
+#include "place.h"
+
+/* Check hands a test nothing but a number: operation and loop in one. */
+enum { LOOPS = 1024, TIMEOUT_SECONDS = 300 };
+
+#define EK_LOOP_TEST(test)                                                                         \
+    START_TEST(test##_case)                                                                        \
+    {                                                                                              \
+        ek_test_##test(ek_op_tests[_i / LOOPS], _i % LOOPS);                                       \
+    }                                                                                              \
+    END_TEST
+
+EK_LOOP_TEST(reference)
+EK_LOOP_TEST(bits)
+EK_LOOP_TEST(lengths)
+EK_LOOP_TEST(strides)
+EK_LOOP_TEST(broadcast)
+EK_LOOP_TEST(overlap)
+EK_LOOP_TEST(table)
+EK_LOOP_TEST(typed_refusals)
+EK_LOOP_TEST(array_refusals)
+
+static const TTest *const *const cases[] = {
+    &reference_case, &bits_case,  &lengths_case,        &strides_case,        &broadcast_case,
+    &overlap_case,   &table_case, &typed_refusals_case, &array_refusals_case,
+};
+
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static void run(int op, ek_counts *counts)
+{
+    const ek_op_info *info = ek_op_tests[op]->info;
+    Suite *suite = suite_create(info->name);
+    TCase *all = tcase_create(info->name);
+    tcase_set_timeout(all, TIMEOUT_SECONDS);
+    for (int i = 0; i < CASES; i++)
+        tcase_add_loop_test(all, *cases[i], op * LOOPS, op * LOOPS + info->loop_count);
+    suite_add_tcase(suite, all);
+    ek_run_suite(suite, counts);
+}
+
+static bool chosen(const char *name, int argc, char **argv)
+{
+    bool found = argc < 2;
+    for (int i = 1; i < argc; i++)
+        found |= strcmp(argv[i], name) == 0;
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    ek_counts counts = {0, 0, 0};
+    bool no_gpu = ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0;
+    if (ek_testing_gpu())
+        setenv("CK_FORK", "no", 1); /* a GPU cannot be used on both sides of a fork */
+    for (int op = 0; op < ek_op_test_count; op++) {
+        if (!chosen(ek_op_tests[op]->info->name, argc, argv))
+            continue;
+        if (no_gpu)
+            counts.skipped += CASES * ek_op_tests[op]->info->loop_count;
+        else
+            run(op, &counts);
+    }
+    return ek_end(&counts);
+}
