@@ -9,6 +9,7 @@
 #include "einkorn/device.h"
 #include "einkorn/dtype.h"
 #include "einkorn/event.h"
+#include "einkorn/gemm.h"
 #include "einkorn/memory.h"
 #include "einkorn/ops.h"
 #include "einkorn/queue.h"

@@ -94,16 +94,18 @@ AC_DEFUN([EK_BLAS], [
   AC_SUBST([EK_BLAS_LIBS])
 ])
 
-# EK_TESTS: what make check needs beside the library.
+# EK_TESTS: --disable-tests; what make check needs beside the library.
 AC_DEFUN([EK_TESTS], [
+  AC_ARG_ENABLE([tests], [AS_HELP_STRING([--disable-tests],
+    [no test programs (default: if Check and MPFR are found)])])
   ek_tests=no
   EK_TESTS_SUMMARY="no: install the packages check and libmpfr-dev"
-  AS_IF([test -n "$PKG_CONFIG" && $PKG_CONFIG --exists check], [
-    CHECK_CFLAGS=$($PKG_CONFIG --cflags check)
-    CHECK_LIBS=$($PKG_CONFIG --libs --static check)
-    ek_saved_LIBS=$LIBS
-    AC_CHECK_HEADER([mpfr.h], [AC_CHECK_LIB([mpfr], [mpfr_erfc], [ek_tests=yes])])
-    LIBS=$ek_saved_LIBS
+  AS_IF([test "x$enable_tests" = xno], [EK_TESTS_SUMMARY=no], [
+    AS_IF([test -n "$PKG_CONFIG" && $PKG_CONFIG --exists check], [
+      CHECK_CFLAGS=$($PKG_CONFIG --cflags check)
+      CHECK_LIBS=$($PKG_CONFIG --libs --static check)
+      AC_CHECK_HEADER([mpfr.h], [AC_CHECK_LIB([mpfr], [mpfr_erfc], [ek_tests=yes], [])])
+    ])
   ])
   AS_IF([test $ek_tests = yes], [EK_TESTS_SUMMARY="Check, MPFR"])
   AC_CHECK_HEADERS([dlpack/dlpack.h])

@@ -262,7 +262,7 @@ static ek_status product_shape(const char *call, const ek_array *a, const ek_arr
                                const ek_gemm_options *options, int32_t *ndim, int64_t *shape)
 {
     char text[128], other[128];
-    int64_t m, n, k, depth;
+    int64_t m = 0, n = 0, k = 0, depth = 0;
     EK_TRY(check_transpose(call, "trans_a", options->trans_a));
     EK_TRY(check_transpose(call, "trans_b", options->trans_b));
     EK_TRY(lengths(call, "a", a, options->trans_a != EK_NO_TRANSPOSE, &m, &k));
@@ -378,7 +378,7 @@ ek_status ek_gemm_arrays(ek_queue *queue, const ek_op_info *op, const ek_gemm_op
     EK_TRY(ek_operand_init(call, "b", queue, b, &operands[2]));
     EK_TRY(ek_operand_init(call, "c", queue, c, &operands[0]));
     EK_TRY(check_dtypes(call, op, operands[1].dtype, operands[2].dtype));
-    int32_t ndim;
+    int32_t ndim = 0;
     int64_t shape[EK_MAX_NDIM];
     EK_TRY(product_shape(call, a, b, o, &ndim, shape));
     EK_TRY(check_c(call, &operands[0], &operands[1], &operands[2], ndim, shape));

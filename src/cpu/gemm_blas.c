@@ -2,7 +2,7 @@
 #include <omp.h>
 
 #include "backend.h"
-#include "cpu/gemm.h"
+#include "cpu/run_gemm.h"
 
 #if EK_HAVE_BLAS
 #include <cblas.h>

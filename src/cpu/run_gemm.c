@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "backend.h"
-#include "cpu/gemm.h"
+#include "cpu/run_gemm.h"
 #include "cpu/workspace.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* Exact matrix products on the CPU: what a kernel is, and the run over a whole problem. */
-#ifndef EK_CPU_GEMM_H
-#define EK_CPU_GEMM_H
+#ifndef EK_CPU_RUN_GEMM_H
+#define EK_CPU_RUN_GEMM_H
 
 #include "gemm.h"
 
