@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ class Case:
     op: str
     dtype: str
     device: str  # "cpu", "cuda"
-    shape: str  # "100000", "16384x16384"; m x n x k for a product of matrices
+    shape: str  # of the first input: "100000", "16384x16384"
     axes: tuple[int, ...] | None  # those a reduction goes over; None: all, or no reduction
     threads: int
 
@@ -32,16 +34,23 @@ class Case:
 
     @property
     def label(self) -> str:
-        """The operation with what tells it from others of its name: "sum, axis 0"."""
-        if self.axes is None:
-            return self.op
-        return f"{self.op}, axis {','.join(map(str, self.axes))}"
+        """The operation with what tells it from others of its name: "sum axis 0", "cast to f16"."""
+        if self.axes is not None:
+            return f"{self.op} axis {','.join(map(str, self.axes))}"
+        source, cast, target = self.dtype.partition("_")
+        return f"{self.op} to {target}" if cast else self.op
+
+    @property
+    def source(self) -> str:
+        """The dtype of the inputs."""
+        return self.dtype.partition("_")[0]
 
 
 @dataclass(frozen=True)
 class Row:
     case: Case
     who: str  # a variant of ours, or the name of a peer
+    call: str  # ours: "typed", "array"
     ns: float
     rate: float  # of `unit`
     unit: str  # "gbps", "gflops"
@@ -49,21 +58,45 @@ class Row:
 
 
 def load(path: Path) -> dict[str, Any]:
-    with path.open(encoding="utf-8") as file:
-        document: dict[str, Any] = json.load(file)
+    """A file's JSON; ends the program with a line if there is none with rows."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
+            raise ValueError("no rows in it")
+    except (OSError, ValueError) as problem:
+        sys.exit(f"{path}: not what einkorn bench --json or peers.py writes: {problem}")
     return document
+
+
+def dump(document: dict[str, Any]) -> str:
+    """JSON with a line for each member, and for each row."""
+    members = []
+    for key, value in document.items():
+        text = json.dumps(value)
+        if key == "rows":
+            text = "[\n" + ",\n".join(f"    {json.dumps(row)}" for row in value) + "\n  ]"
+        members.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def _axes(row: dict[str, Any]) -> tuple[int, ...] | None:
+    """Peers' rows have a list, ours the operation's parameters as text: "axes=0"."""
+    if "axes" in row:
+        return tuple(row["axes"])
+    found = re.search(r"\bax[ei]s=(-?\d+)", str(row.get("params") or ""))
+    return (int(found.group(1)),) if found else None
 
 
 def _case(row: dict[str, Any]) -> Case:
     device = str(row["device"]).split(":")[0]
-    axes = row.get("axes")
-    dimensions = str(row["shape"]).count("x") + 1
-    if axes is not None and len(axes) in (0, dimensions):
+    shape = row["shape"]
+    lengths = str(shape).split("x") if isinstance(shape, str) else [str(n) for n in shape]
+    axes = _axes(row)
+    if axes is not None and len(axes) in (0, len(lengths)):
         axes = None
-    # Threads are the CPU's; a GPU's rows may or may not name them.
+    # Threads are the CPU's.
     threads = 0 if device == "cuda" else int(row.get("threads") or 1)
-    return Case(str(row["op"]), str(row["dtype"]), device, str(row["shape"]),
-                None if axes is None else tuple(axes), threads)
+    return Case(str(row["op"]), str(row["dtype"]), device, "x".join(lengths), axes, threads)
 
 
 def read_rows(document: dict[str, Any]) -> list[Row]:
@@ -71,6 +104,11 @@ def read_rows(document: dict[str, Any]) -> list[Row]:
     for row in document["rows"]:
         unit = "gflops" if "gflops" in row else "gbps"
         share = row.get("share")
-        rows.append(Row(_case(row), str(row.get("peer") or row.get("variant")), float(row["ns"]),
-                        float(row.get(unit) or 0), unit, None if share is None else float(share)))
+        rows.append(Row(_case(row), str(row.get("peer") or row.get("variant")),
+                        str(row.get("call", "")), float(row["ns"]), float(row.get(unit) or 0),
+                        unit, None if share is None else float(share)))
     return rows
+
+
+def is_ours(document: dict[str, Any]) -> bool:
+    return "peers" not in document

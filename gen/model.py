@@ -203,7 +203,7 @@ class Loop:
 
     def c(self, which: str) -> str:
         """The C type a body sees for a slot's type name."""
-        if which not in ("out", "acc", "in0", "in1", "in2"):
+        if which not in ("out", "acc") and not (which[:2] == "in" and which[2:].isdigit()):
             return which
         dtype = self.dtype(which)
         return dtype.c if self.pairs else dtype.compute.c

@@ -19,6 +19,7 @@ OUTPUTS = {
     "cuda.c": "cuda/{op}.c",
     "row.c": "row/{op}.c",
     "test.c": "test/{op}.c",
+    "bench.c": "bench/{op}.c",
     "page.md": "page/{op}.md",
 }
 
@@ -27,6 +28,7 @@ INDEX = {
     "ops.h": "include/einkorn/ops.h",
     "table.c": "table.c",
     "tests.c": "test/all.c",
+    "benches.c": "bench/all.c",
     "index.md": "page/README.md",
     "ops.mk": "ops.mk",
 }

@@ -179,12 +179,11 @@ static ek_status move_rearranged(const copy *copy)
 static ek_status check_queue(const copy *copy)
 {
     const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
-    if (on_host(dst) && on_host(src)) {
-        if (ek_queue_device(copy->queue)->type == EK_DEVICE_CPU)
-            return EK_OK;
-    } else if (belongs(copy->queue, dst) || belongs(copy->queue, src)) {
+    bool fits = ek_queue_device(copy->queue)->type == EK_DEVICE_CPU
+                    ? on_host(dst) && on_host(src)
+                    : belongs(copy->queue, dst) || belongs(copy->queue, src);
+    if (fits)
         return EK_OK;
-    }
     return ek_fail(EK_DEVICE_MISMATCH,
                    "ek_copy: queue is of %s: dst is on device type %d index %d, src on %d index %d",
                    ek_device_name(ek_queue_device(copy->queue)), (int)dst->device_type,

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "layout.h"
@@ -137,7 +136,10 @@ static ek_status check_input(const char *call, const stored *c, const stored *in
         return ek_fail(EK_INVALID_ARGUMENT,
                        "%s: %s is null with %" PRId64 " rows and %" PRId64 " columns", call,
                        in->operand.name, in->shape[1], in->shape[2]);
-    if (ek_overlaps(&c->operand, &in->operand))
+    size_t size = ek_dtype_size(c->operand.dtype);
+    if (!ek_disjoint(c->operand.data, (uint64_t)c->operand.size * size, in->operand.data,
+                     (uint64_t)in->operand.size * size) &&
+        ek_overlaps(&c->operand, &in->operand))
         return ek_fail(EK_OVERLAP, "%s: c at %p overlaps %s at %p", call, c->operand.data,
                        in->operand.name, in->operand.data);
     return EK_OK;
@@ -174,7 +176,7 @@ ek_status ek_gemm_typed(const char *call, ek_dtype dtype, const ek_gemm_shape *s
     if (!c)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: c is null with m = %" PRId64 ", n = %" PRId64,
                        call, s->m, s->n);
-    if (ek_self_overlaps(&stored_c.operand))
+    if (s->batch > 1 && ek_self_overlaps(&stored_c.operand))
         return ek_fail(EK_OVERLAP,
                        "%s: stride_c is %" PRId64 " with batch = %" PRId64
                        ": products would share elements of c",
@@ -291,8 +293,10 @@ static ek_status product_shape(const char *call, const ek_array *a, const ek_arr
 static ek_status check_dtypes(const char *call, const ek_op_info *op, ek_dtype a, ek_dtype b)
 {
     if (a != b)
-        return ek_fail(EK_DTYPE_MISMATCH, "%s: a is %s and b is %s: must be the same; ek_cast "
-                       "converts", call, ek_dtype_name(a), ek_dtype_name(b));
+        return ek_fail(EK_DTYPE_MISMATCH,
+                       "%s: a is %s and b is %s: must be the same; ek_cast "
+                       "converts",
+                       call, ek_dtype_name(a), ek_dtype_name(b));
     for (int32_t i = 0; i < op->loop_count; i++) {
         if (op->loops[i].out == a)
             return EK_OK;
@@ -357,8 +361,7 @@ static ek_status run_batches(ek_queue *queue, ek_gemm_fn *run, const ek_layout *
             rest /= batch->shape[d];
             for (int i = 0; i < 3; i++) {
                 if (matrices[i]->data)
-                    matrices[i]->data =
-                        (char *)matrices[i]->data + at * batch->stride[d][i] * size;
+                    matrices[i]->data = (char *)matrices[i]->data + at * batch->stride[d][i] * size;
             }
         }
         EK_TRY(run(queue, problem));
@@ -371,8 +374,7 @@ ek_status ek_gemm_arrays(ek_queue *queue, const ek_op_info *op, const ek_gemm_op
 {
     static const ek_gemm_options defaults = EK_GEMM_DEFAULTS;
     const ek_gemm_options *o = options ? options : &defaults;
-    char call[48];
-    snprintf(call, sizeof call, "ek_%s", op->name);
+    const char *call = op->call;
     ek_operand operands[3]; /* c, a, b */
     EK_TRY(ek_operand_init(call, "a", queue, a, &operands[1]));
     EK_TRY(ek_operand_init(call, "b", queue, b, &operands[2]));
@@ -420,7 +422,7 @@ static ek_status read_params(const ek_op_info *op, int32_t count, const ek_param
     for (int i = 0; i < 2; i++) {
         const ek_param *param = ek_find_param(count, params, flags[i].name);
         if (param && param->integer != 0 && param->integer != 1)
-            return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: %s is %" PRId64 ": must be 0 or 1", op->name,
+            return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is %" PRId64 ": must be 0 or 1", op->call,
                            param->name, param->integer);
         if (param && param->integer)
             *flags[i].transpose = EK_TRANSPOSE;
@@ -439,8 +441,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 {
     ek_gemm_options options = EK_GEMM_DEFAULTS;
     ek_dtype dtypes[2];
-    char call[48];
-    snprintf(call, sizeof call, "ek_%s", op->name);
+    const char *call = op->call;
     for (int i = 0; i < 2; i++) {
         int64_t size;
         if (!in[i])

@@ -6,8 +6,8 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Rows of `columns` elements that lie together, `row` apart? The steps of a dimension of one element
- * do not matter. */
+/* Rows of `columns` elements that lie together, `row` apart? The steps of a dimension of one
+ * element do not matter. */
 static bool has_rows(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t *ld)
 {
     *ld = rows > 1 ? row : max(1, columns);

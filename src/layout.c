@@ -56,6 +56,13 @@ ek_status ek_array_size(const ek_array *array, int64_t *size)
     return EK_OK;
 }
 
+/* A GPU ends its context over an address that CPUs read without a word. */
+static bool misaligned(const ek_operand *operand)
+{
+    size_t parts = operand->dtype == EK_C64 || operand->dtype == EK_C128 ? 2 : 1;
+    return (uintptr_t)operand->data % (ek_dtype_size(operand->dtype) / parts) != 0;
+}
+
 ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
                           const ek_array *array, ek_operand *operand)
 {
@@ -92,6 +99,9 @@ ek_status ek_operand_read(const char *call, const char *name, const ek_array *ar
     if (!operand->data && operand->size > 0)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has no data and %" PRId64 " elements", call, name,
                        operand->size);
+    if (array->device.type == EK_DEVICE_CUDA && operand->size > 0 && misaligned(operand))
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of its element",
+                       call, name, operand->data);
     operand->name = name;
     operand->device_type = (ek_device_type)array->device.type;
     operand->device_index = array->device.index;

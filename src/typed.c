@@ -21,8 +21,9 @@ ek_status ek_typed_refuse(const ek_op_info *op, int loop, int64_t n, void *const
 {
     char call[64];
     call_name(op, &op->loops[loop], call, sizeof call);
-    if (n < 0)
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: n is %" PRId64 ": must not be negative", call, n);
+    if (n < 0 || n > EK_MAX_COUNT)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: n is %" PRId64 ": must be 0 to %" PRId64, call, n,
+                       EK_MAX_COUNT);
     for (int i = 0; i <= op->inputs; i++) {
         if (!data[i])
             return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null with n = %" PRId64, call,

@@ -12,17 +12,20 @@
 /* The most operands of an elementwise operation: inputs and one output. */
 #define EK_MAX_OPERANDS (EK_MAX_INPUTS + 1)
 
+/* The most elements a typed call takes: their bytes fit 63 bits for every dtype. */
+#define EK_MAX_COUNT (INT64_MAX / 16)
+
 static inline bool ek_disjoint(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
     return x + a_bytes <= y || y + b_bytes <= x;
 }
 
-/* True if n arrays elements may be computed: no negative count, no null array, and an output that is
- * an input or shares nothing with it. */
+/* True if n elements may be computed: a count in range, no null array, and an output that is an input
+ * or shares nothing with it. */
 static inline bool ek_typed_ok(int operands, int64_t n, void *const *data, const uint8_t *size)
 {
-    bool ok = n >= 0;
+    bool ok = (uint64_t)n <= EK_MAX_COUNT;
     for (int i = 0; i < operands; i++)
         ok &= data[i] != 0;
     for (int i = 1; i < operands; i++)

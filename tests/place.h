@@ -4,6 +4,7 @@
 #define EK_TEST_PLACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "einkorn/device.h"
 #include "einkorn/queue.h"

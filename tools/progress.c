@@ -28,9 +28,14 @@ void progress_show(int64_t done, const char *what)
     fflush(stderr);
 }
 
-void progress_end(void)
+void progress_clear(void)
 {
     if (shown && last > 0)
         fprintf(stderr, "\r%66s\r", "");
+}
+
+void progress_end(void)
+{
+    progress_clear();
     shown = false;
 }

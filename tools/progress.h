@@ -11,7 +11,10 @@ void progress_begin(int64_t steps);
 /* `done` steps are done, and this is being worked on. */
 void progress_show(int64_t done, const char *what);
 
-/* Clears the line. */
+/* Clears the line, so that something else can be printed. */
+void progress_clear(void);
+
+/* Clears the line for good. */
 void progress_end(void);
 
 #endif

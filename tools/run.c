@@ -92,7 +92,7 @@ static ek_status find_loop(const ek_op_info *op, ek_dtype dtype, const ek_loop *
 
 static ek_status convert_inputs(session *s, const ek_op_info *op, ek_dtype dtype)
 {
-    const ek_loop *loop;
+    const ek_loop *loop = NULL;
     const ek_op_info *cast;
     EK_TRY(find_loop(op, dtype, &loop));
     EK_TRY(command_find_op("cast", &cast));

@@ -126,6 +126,12 @@ int64_t sample_count(sample_kind kind, ek_dtype dtype)
 
 void sample_fill(const sample *s, int64_t first, int64_t count, void *data)
 {
+    if (s->kind == SAMPLE_ALL && s->dtype == EK_F32 && s->period == 1) {
+        uint32_t *patterns = data; /* all 2^32 of them: time matters */
+        for (int64_t i = 0; i < count; i++)
+            patterns[i] = (uint32_t)(first + i);
+        return;
+    }
     ek_dtype dtype = part_dtype(s->dtype);
     int parts = dtype == s->dtype ? 1 : 2;
     size_t size = ek_dtype_size(dtype);

@@ -15,11 +15,7 @@ extern "C" {
 #endif
 
 /* What op does. For real dtypes the last two are the same. */
-typedef enum ek_transpose {
-    EK_NO_TRANSPOSE,
-    EK_TRANSPOSE,
-    EK_CONJUGATE_TRANSPOSE
-} ek_transpose;
+typedef enum ek_transpose { EK_NO_TRANSPOSE, EK_TRANSPOSE, EK_CONJUGATE_TRANSPOSE } ek_transpose;
 
 /* The shape of a typed call. All lengths and steps count elements. A step is what lies between the
  * starts of two rows of a matrix as it is stored, that is before op. */
@@ -55,7 +51,10 @@ typedef struct ek_gemm_options {
 } ek_gemm_options;
 
 /* C = A * B. */
-#define EK_GEMM_DEFAULTS {EK_NO_TRANSPOSE, EK_NO_TRANSPOSE, 1, 0, 0, 0}
+#define EK_GEMM_DEFAULTS                                                                           \
+    {                                                                                              \
+        EK_NO_TRANSPOSE, EK_NO_TRANSPOSE, 1, 0, 0, 0                                               \
+    }
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,9 @@ extern "C" {
 /* The most array inputs an operation may have. */
 #define EK_MAX_INPUTS 3
 
+/* As the axis of an operation that gives an index: all of them, flattened in C order. */
+#define EK_ALL_AXES INT32_MIN
+
 /* How an operation is called and run; one a kind, in src/. */
 typedef struct ek_kind ek_kind;
 

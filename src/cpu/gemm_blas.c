@@ -5,8 +5,8 @@
 #include "cpu/run_gemm.h"
 
 #if EK_HAVE_BLAS
-#include <cblas.h>
-#include <limits.h>
+#    include <cblas.h>
+#    include <limits.h>
 
 /* Everything a call of cblas_?gemm takes. */
 typedef struct blas_call {

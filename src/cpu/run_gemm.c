@@ -4,8 +4,8 @@
  *
  * Each element of C is one chain of fma over k, whatever the cutting. C is cut into blocks whose
  * sums are kept in tiles; for a block, k is cut into spans, and after each span the tiles hold the
- * chains so far, in full precision, to be taken up by the next. Threads share out panels to pack and
- * then tiles to compute; none ever adds to what another made. */
+ * chains so far, in full precision, to be taken up by the next. Threads share out panels to pack
+ * and then tiles to compute; none ever adds to what another made. */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -15,7 +15,8 @@
 #include "cpu/workspace.h"
 
 enum {
-    /* k of a span: a panel of B (two registers for each k) and one of A fit the first-level cache. */
+    /* k of a span: a panel of B (two registers for each k) and one of A fit the first-level cache.
+     */
     SPAN = 256,
     /* Rows of a job: their panels of A (4 or 8 bytes a number) take a fraction of the second-level
      * cache, while panels of B pass through the first. */
@@ -47,12 +48,12 @@ static size_t whole_lines(int64_t bytes)
 typedef struct plan {
     const ek_gemm_kernel *kernel;
     const ek_gemm_problem *problem;
-    int64_t element;                 /* bytes of an element in memory */
-    int64_t k;                       /* 0 if A and B are not to be read */
-    int64_t span;                    /* k of a span; the last may have less */
+    int64_t element; /* bytes of an element in memory */
+    int64_t k;       /* 0 if A and B are not to be read */
+    int64_t span;    /* k of a span; the last may have less */
     int64_t block_rows, block_columns;
-    bool b_in_place;                 /* whole panels of B are read where they are */
-    size_t a_bytes, b_bytes, bytes;  /* of the workspace: panels of A, of B, all with the tiles */
+    bool b_in_place;                /* whole panels of B are read where they are */
+    size_t a_bytes, b_bytes, bytes; /* of the workspace: panels of A, of B, all with the tiles */
 } plan;
 
 /* One thread of a team that works on one matrix. */
@@ -126,11 +127,12 @@ static void compute_tile(const plan *plan, const part *part, int64_t row_panel,
         b = part->b + column * plan->element;
         b_step = problem->b.row;
     }
-    kernel->multiply(part->k, rows, columns, part->a_panels + row * part->k * kernel->size, b, b_step,
-                     tile, !part->first);
+    kernel->multiply(part->k, rows, columns, part->a_panels + row * part->k * kernel->size, b,
+                     b_step, tile, !part->first);
     if (part->last)
         kernel->finish(problem, rows, columns, tile,
-                       part->c + (row * problem->c.row + column * problem->c.column) * plan->element);
+                       part->c +
+                           (row * problem->c.row + column * problem->c.column) * plan->element);
 }
 
 /* Jobs: how many panels each has, and how many jobs lie side by side. */
@@ -193,8 +195,8 @@ static void run_matrix(const plan *plan, int64_t index, char *workspace, member 
         for (int64_t column = 0; column < problem->n; column += plan->block_columns) {
             part.columns = min(problem->n - column, plan->block_columns);
             part.column_panels = divide_up(part.columns, kernel->columns);
-            part.c = (char *)c->data +
-                     (index * c->batch + row * c->row + column * c->column) * element;
+            part.c =
+                (char *)c->data + (index * c->batch + row * c->row + column * c->column) * element;
             int64_t k = 0;
             do {
                 part.k = min(plan->k - k, plan->span);
@@ -276,9 +278,13 @@ ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel, const ek_ge
         return EK_OK;
     plan plan;
     make_plan(kernel, problem, &plan);
-    double work = (double)problem->m * (double)problem->n * ((double)plan.k + 1);
-    int threads = useful_threads(queue, work * (double)problem->batch);
-    bool apart = threads > 1 && problem->batch >= threads && useful_threads(queue, work) < threads;
+    /* A team meets after each span of a block, so that is what must be worth it. */
+    double step = (double)plan.block_rows * (double)plan.block_columns * ((double)plan.span + 1);
+    double all = (double)problem->m * (double)problem->n * ((double)plan.k + 1);
+    int team = useful_threads(queue, step);
+    int threads = useful_threads(queue, all * (double)problem->batch);
+    bool apart = problem->batch >= threads && team < threads;
+    threads = apart ? threads : team;
     void *workspace = NULL;
     EK_TRY(ek_cpu_workspace(queue, plan.bytes * (size_t)(apart ? threads : 1), &workspace));
     if (threads == 1)

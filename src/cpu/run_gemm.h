@@ -8,13 +8,13 @@
 #define EK_GEMM_TILE_BYTES 2048
 
 /* A tile is what one kernel call keeps in registers: `rows` rows of C, `columns` columns. Operands
- * are packed into panels, `rows` rows of op(A) or `columns` columns of op(B) side by side, for one k
- * after the other, as the type that sums are kept in; missing rows and columns are filled with
+ * are packed into panels, `rows` rows of op(A) or `columns` columns of op(B) side by side, for one
+ * k after the other, as the type that sums are kept in; missing rows and columns are filled with
  * zeros. A complex panel of A holds pairs, one of B for each k all real parts, then all imaginary
  * ones, and a tile likewise for each row. */
 typedef struct ek_gemm_kernel {
     int32_t rows, columns;
-    int32_t size; /* bytes of a number in a panel or a tile */
+    int32_t size;   /* bytes of a number in a panel or a tile */
     bool as_stored; /* a row of B in memory looks as it does in a panel */
 
     /* Packs a panel: `count` rows or columns `step` elements apart, `k` of each, `k_step` apart. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tree.h"
+#include "lanes.h"
 
 enum {
     /* Results that a chunk kernel computes side by side have at most this many bytes, so that the
@@ -13,6 +13,11 @@ enum {
     EK_TREE_WIDTH_BYTES = 512,
     EK_TREE_LANES_BYTES = EK_TREE_WIDTH_BYTES * EK_LANES,
 };
+
+/* Lanes whose accumulators fill eight of the variant's registers (cpu/vector.h). */
+#define EK_LANE_BLOCK(type)                                                                        \
+    (8 * EK_VEC_BYTES / (int)sizeof(type) < EK_LANES ? 8 * EK_VEC_BYTES / (int)sizeof(type)        \
+                                                     : EK_LANES)
 
 /* What combines accumulators of one dtype. Lanes lie side by side: lane j of `width` results is at
  * j * width. */

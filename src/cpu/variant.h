@@ -11,6 +11,10 @@
  * that), so the compiler may vectorize without tests of its own. */
 #define EK_SIMD _Pragma("omp simd")
 
+/* The same for a loop that adds to an integer. */
+#define EK_SIMD_SUM(name) EK_PRAGMA(omp simd reduction(+ : name))
+#define EK_PRAGMA(text) _Pragma(#text)
+
 /* Strided loops: vectorized gathers cost more code than they bring. */
 #if defined(__clang__)
 #define EK_NO_SIMD _Pragma("clang loop vectorize(disable)")
@@ -18,6 +22,13 @@
 #define EK_NO_SIMD _Pragma("GCC novector")
 #else
 #define EK_NO_SIMD
+#endif
+
+/* For kernels that several others call with much work each: one copy is enough. */
+#if defined(__clang__)
+#define EK_NOINLINE __attribute__((noinline)) static
+#else
+#define EK_NOINLINE __attribute__((noinline, noclone)) static
 #endif
 
 #endif

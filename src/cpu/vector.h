@@ -10,13 +10,13 @@
 #include <string.h>
 
 #if defined(__AVX512F__)
-#include <immintrin.h>
-#define EK_VEC_BYTES 64
+#    include <immintrin.h>
+#    define EK_VEC_BYTES 64
 #elif defined(__AVX2__) && defined(__FMA__)
-#include <immintrin.h>
-#define EK_VEC_BYTES 32
+#    include <immintrin.h>
+#    define EK_VEC_BYTES 32
 #else
-#define EK_VEC_BYTES 16
+#    define EK_VEC_BYTES 16
 #endif
 
 #define EK_VEC_INLINE static inline __attribute__((always_inline, unused))
@@ -62,42 +62,42 @@ EK_VEC_WRAPPING(u64)
 #undef EK_VEC_WRAPPING
 
 #if EK_VEC_BYTES > 16
-#define EK_VEC_FMA(name, type, prefix, suffix)                                                     \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
-                                                  ek_vec_##name z)                                 \
-    {                                                                                              \
-        return (ek_vec_##name)prefix##_fmadd_##suffix((type)x, (type)y, (type)z);                  \
-    }                                                                                              \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
-                                                   ek_vec_##name z)                                \
-    {                                                                                              \
-        return (ek_vec_##name)prefix##_fnmadd_##suffix((type)x, (type)y, (type)z);                 \
-    }
-#if EK_VEC_BYTES == 64
+#    define EK_VEC_FMA(name, type, prefix, suffix)                                                 \
+        EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,            \
+                                                      ek_vec_##name z)                             \
+        {                                                                                          \
+            return (ek_vec_##name)prefix##_fmadd_##suffix((type)x, (type)y, (type)z);              \
+        }                                                                                          \
+        EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,           \
+                                                       ek_vec_##name z)                            \
+        {                                                                                          \
+            return (ek_vec_##name)prefix##_fnmadd_##suffix((type)x, (type)y, (type)z);             \
+        }
+#    if EK_VEC_BYTES == 64
 EK_VEC_FMA(f32, __m512, _mm512, ps)
 EK_VEC_FMA(f64, __m512d, _mm512, pd)
-#else
+#    else
 EK_VEC_FMA(f32, __m256, _mm256, ps)
 EK_VEC_FMA(f64, __m256d, _mm256, pd)
-#endif
+#    endif
 #else
 /* Without a vector instruction for it. On x86-64's baseline, which has none at all, each of these
  * calls the C library. */
-#define EK_VEC_FMA(name, fma)                                                                      \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,                \
-                                                  ek_vec_##name z)                                 \
-    {                                                                                              \
-        for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)                                      \
-            z[i] = fma(x[i], y[i], z[i]);                                                          \
-        return z;                                                                                  \
-    }                                                                                              \
-    EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,               \
-                                                   ek_vec_##name z)                                \
-    {                                                                                              \
-        for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)                                      \
-            z[i] = fma(-x[i], y[i], z[i]);                                                         \
-        return z;                                                                                  \
-    }
+#    define EK_VEC_FMA(name, fma)                                                                  \
+        EK_VEC_INLINE ek_vec_##name ek_vec_fma_##name(ek_vec_##name x, ek_vec_##name y,            \
+                                                      ek_vec_##name z)                             \
+        {                                                                                          \
+            for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)                                  \
+                z[i] = fma(x[i], y[i], z[i]);                                                      \
+            return z;                                                                              \
+        }                                                                                          \
+        EK_VEC_INLINE ek_vec_##name ek_vec_fnma_##name(ek_vec_##name x, ek_vec_##name y,           \
+                                                       ek_vec_##name z)                            \
+        {                                                                                          \
+            for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)                                  \
+                z[i] = fma(-x[i], y[i], z[i]);                                                     \
+            return z;                                                                              \
+        }
 EK_VEC_FMA(f32, fmaf)
 EK_VEC_FMA(f64, fma)
 #endif

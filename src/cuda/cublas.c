@@ -8,7 +8,10 @@
 #include "cuda/guard.h"
 #include "cuda/queue.h"
 
-#define ENTRY(field, symbol) {#symbol, offsetof(ek_cublas_table, field)}
+#define ENTRY(field, symbol)                                                                       \
+    {                                                                                              \
+#        symbol, offsetof(ek_cublas_table, field)                                                  \
+    }
 
 static const struct {
     const char *symbol;
@@ -99,8 +102,8 @@ static ek_status set_up(ek_cuda_queue *queue, cublasHandle_t handle)
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(call, "cublasSetWorkspace", result);
     result = ek_cublas.set_math_mode(
-        handle, (cublasMath_t)(CUBLAS_DEFAULT_MATH |
-                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+        handle,
+        (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(call, "cublasSetMathMode", result);
     return EK_OK;

@@ -15,8 +15,9 @@ int32_t ek_cuda_count(void)
  * the application's allocator, nor the other way round. */
 static ek_status make_pool(ek_cuda_device *device)
 {
-    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->device}};
+    CUmemPoolProps props = {
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->device}};
     /* Freed memory stays in the pool, or every synchronization would give it back to the system and
      * the next allocation take milliseconds. */
     cuuint64_t keep = UINT64_MAX;

@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Two steps, so that a name that cuda.h defines as a macro is written as the symbol it stands for. */
+/* Two steps, so that a name that cuda.h defines as a macro is written as the symbol it stands for.
+ */
 #define SYMBOL_(entry) #entry
 #define SYMBOL(entry) SYMBOL_(entry)
-#define ENTRY(entry) {SYMBOL(entry), offsetof(ek_cuda_table, entry)}
+#define ENTRY(entry)                                                                               \
+    {                                                                                              \
+        SYMBOL(entry), offsetof(ek_cuda_table, entry)                                              \
+    }
 
 static const struct {
     const char *symbol;

@@ -1,5 +1,5 @@
-/* The CUDA driver, opened at run time: nothing of CUDA is linked, so a program starts where there is
- * none of it. */
+/* The CUDA driver, opened at run time: nothing of CUDA is linked, so a program starts where there
+ * is none of it. */
 #ifndef EK_CUDA_DRIVER_H
 #define EK_CUDA_DRIVER_H
 
@@ -8,7 +8,7 @@
 #include "error.h"
 
 #if CUDA_VERSION < 12000
-#error "CUDA 12.0 or later is needed"
+#    error "CUDA 12.0 or later is needed"
 #endif
 
 /* The entry points used. cuda.h's macros give a field and the symbol it is looked up by the version

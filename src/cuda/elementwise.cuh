@@ -60,8 +60,8 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
     static constexpr int operands = 1 + sizeof...(In);
 
     /* A block computes one tile: by packs if every operand's memory allows it, the rest one by one.
-     * All loads of a thread come before its first store: the output may be an input, so the compiler
-     * could not bring them forward itself. */
+     * All loads of a thread come before its first store: the output may be an input, so the
+     * compiler could not bring them forward itself. */
     EK_INLINE void contiguous(int64_t n, Out *out, const In *...in)
     {
         int64_t first = (int64_t)blockIdx.x * tile;

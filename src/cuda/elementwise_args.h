@@ -9,8 +9,9 @@
 /* Threads of a block. */
 #define EK_CUDA_THREADS 256
 
-/* Contiguous kernels move packs of 16 bytes of the largest operand, several a thread, so that enough
- * loads are under way to fill the memory's latency. Elements of small types would take much code. */
+/* Contiguous kernels move packs of 16 bytes of the largest operand, several a thread, so that
+ * enough loads are under way to fill the memory's latency. Elements of small types would take much
+ * code. */
 #define EK_CUDA_WIDTH(largest) (16 / (largest))
 #define EK_CUDA_PACKS(largest) ((largest) <= 2 ? 2 : 4)
 
@@ -20,7 +21,8 @@
 /* Elements a thread of a strided kernel computes. */
 #define EK_CUDA_ITEMS 4
 
-/* The layout a strided kernel walks. A kernel's parameter, so a call copies nothing to the device. */
+/* The layout a strided kernel walks. A kernel's parameter, so a call copies nothing to the device.
+ */
 typedef struct ek_cuda_walk {
     void *data[EK_MAX_INPUTS + 1]; /* the output, then the inputs */
     int64_t size;                  /* elements */

@@ -4,8 +4,8 @@
  * their context from the stream, the event or the pool they are given and need no guard: launches,
  * allocation from a pool and its opposite, recording and waiting. Those that make something in "the
  * current context" (streams, events), copies (see transfer.c) and cuBLAS stand between enter and
- * leave. What is current is asked of the driver each time: an application changes it without telling
- * us, so a remembered answer would be wrong one day. */
+ * leave. What is current is asked of the driver each time: an application changes it without
+ * telling us, so a remembered answer would be wrong one day. */
 #ifndef EK_CUDA_GUARD_H
 #define EK_CUDA_GUARD_H
 

@@ -1,5 +1,5 @@
-/* Launching the kernels of an operation. A CUkernel belongs to no context, so it is looked up once a
- * process; the stream decides where it runs, and no call here needs a current context. */
+/* Launching the kernels of an operation. A CUkernel belongs to no context, so it is looked up once
+ * a process; the stream decides where it runs, and no call here needs a current context. */
 #ifndef EK_CUDA_LAUNCH_H
 #define EK_CUDA_LAUNCH_H
 

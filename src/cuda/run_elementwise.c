@@ -31,7 +31,8 @@ static void insert_dimension(ek_cuda_walk *walk, const ek_layout *layout, int32_
 {
     size_t row = sizeof walk->stride[0];
     int32_t to = walk->ndim++;
-    for (; to > 0 && magnitude(walk->stride[to - 1][0]) < magnitude(layout->stride[from][0]); to--) {
+    for (; to > 0 && magnitude(walk->stride[to - 1][0]) < magnitude(layout->stride[from][0]);
+         to--) {
         walk->shape[to] = walk->shape[to - 1];
         memcpy(walk->stride[to], walk->stride[to - 1], row);
     }
@@ -39,7 +40,8 @@ static void insert_dimension(ek_cuda_walk *walk, const ek_layout *layout, int32_
     memcpy(walk->stride[to], layout->stride[from], row);
 }
 
-/* Merges dimensions that all operands cross in one step, which sorting may have brought together. */
+/* Merges dimensions that all operands cross in one step, which sorting may have brought together.
+ */
 static void merge_dimensions(ek_cuda_walk *walk, int32_t operands)
 {
     int32_t last = 0;

@@ -9,7 +9,7 @@ typedef struct copy {
     const void *src;
     int64_t dst_pitch, src_pitch, width, rows;
     CUmemorytype dst_type, src_type;
-    bool peer;                        /* between two GPUs */
+    bool peer;                          /* between two GPUs */
     CUcontext dst_context, src_context; /* theirs, if it is */
 } copy;
 
@@ -79,8 +79,8 @@ static ek_status enqueue(const copy *copy)
     return EK_OK;
 }
 
-/* Copies of memory from a pool want the stream's context current; NVIDIA's programming guide says so
- * where it explains stream-ordered allocation, whatever a given driver does without. */
+/* Copies of memory from a pool want the stream's context current; NVIDIA's programming guide says
+ * so where it explains stream-ordered allocation, whatever a given driver does without. */
 static ek_status enqueue_guarded(const ek_device *device, const copy *copy)
 {
     ek_cuda_guard guard;
@@ -112,8 +112,8 @@ static bool is_pageable(ek_device_type type, const void *memory)
     CUmemorytype known = 0;
     if (type != EK_DEVICE_CPU)
         return false;
-    CUresult result = ek_cu.cuPointerGetAttribute(&known, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                  (CUdeviceptr)memory);
+    CUresult result =
+        ek_cu.cuPointerGetAttribute(&known, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)memory);
     return result != CUDA_SUCCESS || known != CU_MEMORYTYPE_HOST;
 }
 

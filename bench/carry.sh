@@ -1,0 +1,40 @@
+#!/bin/sh
+# usage: carry.sh BUILD OUT
+#
+# Puts what bench/run-gpu.sh runs into the folder OUT: the programs of BUILD without their symbols, the
+# digits example, and the shared libraries they need that a machine without Check and MPFR lacks. It
+# has the C library (as new as here), OpenMP and OpenBLAS itself.
+set -eu
+build=${1:?usage: carry.sh BUILD OUT}
+out=${2:?usage: carry.sh BUILD OUT}
+top=$(cd "$(dirname "$0")/.." && pwd)
+staged=$(mktemp -d)
+trap 'rm -rf "$staged"' EXIT
+
+# shellcheck disable=SC2016 # make's variable
+tests=$(printf 'carried:\n\t@echo $(check_PROGRAMS)\n' |
+    make -C "$build" -s --no-print-directory -f Makefile -f - carried)
+# shellcheck disable=SC2086
+make -C "$build" --no-print-directory all bench/overhead $tests
+make -C "$build" --no-print-directory -s install DESTDIR="$staged"
+pc=$(find "$staged" -name einkorn.pc)
+prefix=$staged$(sed -n 's/^prefix=//p' "$pc")
+# shellcheck disable=SC2046
+cc -O2 -o "$staged/digits" "$top"/examples/digits/*.c $(PKG_CONFIG_PATH=$(dirname "$pc") \
+    pkg-config --define-variable=prefix="$prefix" --cflags --libs --static einkorn)
+
+mkdir -p "$out/tests" "$out/bench" "$out/lib" "$out/_build"
+cp "$build/einkorn" "$out/"
+cp "$build/bench/overhead" "$out/bench/"
+cp "$staged/digits" "$out/_build/"
+for test in $tests; do
+    cp "$build/$test" "$out/tests/"
+done
+find "$out" -maxdepth 2 -type f -perm -u+x ! -path '*/lib/*' -exec strip {} + \
+    -exec ldd {} + |
+    sed -n 's/.* => \(\/[^ ]*\).*/\1/p' | sort -u |
+    grep -Ev '/(libc|libm|libdl|librt|libpthread|libgomp|libgcc_s|libstdc\+\+|libopenblas|libgfortran|libquadmath)\.so' |
+    while read -r library; do
+        cp -L "$library" "$out/lib/"
+    done
+du -sh "$out"

@@ -1,0 +1,82 @@
+#include "argreduction.h"
+
+#include "backend.h"
+#include "cpu/run_argreduction.h"
+#include "error.h"
+#include "row.h"
+
+static ek_status mark(const ek_op_info *op, int32_t ndim, int64_t axis, bool *marked)
+{
+    bool all = axis == EK_ALL_AXES;
+    return ek_rows_axes(op, ndim, all ? 0 : 1, all ? NULL : &axis, marked);
+}
+
+static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
+{
+    const void *kernels = op->kernels[queue->variant];
+    if (!kernels)
+        return ek_refuse_variant(op->call, queue);
+    EK_TRY(ek_rows_need_elements(op->call, rows));
+#if EK_HAVE_CUDA
+    if (queue->variant == EK_CUDA)
+        return ek_cuda_argreduce(queue, kernels, op, loop, rows);
+#endif
+    return ek_cpu_argreduce(queue, (const ek_argreduction_kernels *)kernels + loop, rows);
+}
+
+static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x, int64_t axis,
+                        bool keepdims, ek_array *out)
+{
+    ek_operand in, result;
+    bool marked[EK_MAX_NDIM];
+    int32_t loop = 0;
+    ek_rows rows;
+    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
+    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
+    EK_TRY(mark(op, in.ndim, axis, marked));
+    EK_TRY(ek_rows_reduce(op, &in, marked, keepdims, &result, &rows));
+    return run(queue, op, loop, &rows);
+}
+
+ek_status ek_argreduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t axis,
+                          bool keepdims, ek_array *out)
+{
+    return reduce(queue, op, x, axis, keepdims, out);
+}
+
+/* The parameters, with their defaults. */
+static void read_params(int32_t count, const ek_param *params, int64_t *axis, bool *keepdims)
+{
+    const ek_param *param = ek_find_param(count, params, "axis");
+    *axis = param ? param->integer : EK_ALL_AXES;
+    param = ek_find_param(count, params, "keepdims");
+    *keepdims = param && param->integer;
+}
+
+static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+{
+    ek_operand x;
+    int32_t loop = 0;
+    int64_t axis;
+    bool keepdims, marked[EK_MAX_NDIM];
+    read_params(param_count, params, &axis, &keepdims);
+    EK_TRY(ek_operand_read(op->call, op->input_names[0], in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
+    EK_TRY(mark(op, x.ndim, axis, marked));
+    *dtype = (ek_dtype)op->loops[loop].out;
+    ek_rows_reduced_shape(x.ndim, x.shape, marked, keepdims, ndim, shape);
+    return EK_OK;
+}
+
+static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                       int32_t param_count, const ek_param *params, ek_array *out)
+{
+    int64_t axis;
+    bool keepdims;
+    read_params(param_count, params, &axis, &keepdims);
+    return reduce(queue, op, in[0], axis, keepdims, out);
+}
+
+const ek_kind ek_kind_argreduction = {.infer = infer, .apply = apply};

@@ -1,0 +1,20 @@
+/* Running reductions on the CPU. */
+#ifndef EK_CPU_RUN_REDUCTION_H
+#define EK_CPU_RUN_REDUCTION_H
+
+#include "cpu/tree.h"
+#include "reduction.h"
+
+/* The kernels of one loop. Generated. */
+typedef struct ek_reduction_kernels {
+    ek_tree_kernels tree;
+    /* Reduces `count` runs of n <= EK_CHUNK elements each, `stride` elements apart. */
+    void (*rows)(int64_t count, int64_t n, int64_t stride, const void *x, void *result);
+    /* Lanes take in n <= EK_CHUNK rows of `width` elements, `stride` elements apart. */
+    void (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *lanes);
+    /* Results of `count` reductions of n elements, stored `stride` elements apart. */
+    void (*finish)(int64_t count, int64_t n, const void *result, void *out, int64_t stride);
+    uint8_t in_size, out_size;
+} ek_reduction_kernels;
+
+#endif

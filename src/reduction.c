@@ -1,0 +1,87 @@
+#include "reduction.h"
+
+#include "backend.h"
+#include "cpu/run_reduction.h"
+#include "error.h"
+#include "row.h"
+
+static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
+{
+    const void *kernels = op->kernels[queue->variant];
+    if (!kernels)
+        return ek_refuse_variant(op->call, queue);
+    if (op->run == &ek_kind_reduction_nonempty)
+        EK_TRY(ek_rows_need_elements(op->call, rows));
+#if EK_HAVE_CUDA
+    if (queue->variant == EK_CUDA)
+        return ek_cuda_reduce(queue, kernels, op, loop, rows);
+#endif
+    return ek_cpu_reduce(queue, (const ek_reduction_kernels *)kernels + loop, rows);
+}
+
+static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
+                        const int64_t *axes, bool keepdims, ek_array *out)
+{
+    ek_operand in, result;
+    bool marked[EK_MAX_NDIM];
+    int32_t loop = 0;
+    ek_rows rows;
+    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
+    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
+    EK_TRY(ek_rows_axes(op, in.ndim, naxes, axes, marked));
+    EK_TRY(ek_rows_reduce(op, &in, marked, keepdims, &result, &rows));
+    return run(queue, op, loop, &rows);
+}
+
+ek_status ek_reduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
+                       const int32_t *axes, bool keepdims, ek_array *out)
+{
+    int64_t wide[EK_MAX_NDIM];
+    if (naxes > EK_MAX_NDIM)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: naxes is %d: must be 0 to %d", op->call,
+                       (int)naxes, EK_MAX_NDIM);
+    for (int32_t i = 0; axes && i < naxes; i++)
+        wide[i] = axes[i];
+    return reduce(queue, op, x, naxes, axes ? wide : NULL, keepdims, out);
+}
+
+/* The parameters, with their defaults. */
+static void read_params(int32_t count, const ek_param *params, int32_t *naxes, const int64_t **axes,
+                        bool *keepdims)
+{
+    const ek_param *param = ek_find_param(count, params, "axes");
+    *naxes = param ? param->count : 0;
+    *axes = param ? param->list : NULL;
+    param = ek_find_param(count, params, "keepdims");
+    *keepdims = param && param->integer;
+}
+
+static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+{
+    ek_operand x;
+    int32_t naxes, loop = 0;
+    const int64_t *axes;
+    bool keepdims, marked[EK_MAX_NDIM];
+    read_params(param_count, params, &naxes, &axes, &keepdims);
+    EK_TRY(ek_operand_read(op->call, op->input_names[0], in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
+    EK_TRY(ek_rows_axes(op, x.ndim, naxes, axes, marked));
+    *dtype = (ek_dtype)op->loops[loop].out;
+    ek_rows_reduced_shape(x.ndim, x.shape, marked, keepdims, ndim, shape);
+    return EK_OK;
+}
+
+static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                       int32_t param_count, const ek_param *params, ek_array *out)
+{
+    int32_t naxes;
+    const int64_t *axes;
+    bool keepdims;
+    read_params(param_count, params, &naxes, &axes, &keepdims);
+    return reduce(queue, op, in[0], naxes, axes, keepdims, out);
+}
+
+const ek_kind ek_kind_reduction = {.infer = infer, .apply = apply};
+const ek_kind ek_kind_reduction_nonempty = {.infer = infer, .apply = apply};

@@ -1,0 +1,33 @@
+/* A CUDA driver for machines without a GPU: what our libcuda.so.1 exports beside the driver's entry
+ * points. It has EK_FAKE_DEVICES devices (2 unless the variable says else), whose memory is the
+ * host's; copies happen at once, launches are noted and not run. It refuses what the real one
+ * refuses: a call that needs a context without the right one current, memory it did not allocate,
+ * handles of another context. */
+#ifndef EK_FAKE_CUDA_H
+#define EK_FAKE_CUDA_H
+
+/* Calls of an entry so far, by the plain name ("cuLaunchKernel"), or of all entries if it is
+ * null. Refused ones count too. */
+int ek_fake_calls(const char *entry);
+
+/* Calls refused because the context they need was not current. */
+int ek_fake_context_failures(void);
+
+/* The nth call of the entry from now on fails with `result`; n = 0 takes that back. Set before the
+ * program starts by EK_FAKE_FAIL="entry:n" or "entry:n:result". */
+void ek_fake_fail(const char *entry, int n, int result);
+
+/* What is alive: streams, events, pools, blocks of memory, libraries, retained contexts. */
+int ek_fake_alive(void);
+
+typedef struct ek_fake_launch {
+    const char *kernel;
+    int device;
+    const void *stream;
+    unsigned blocks[3], threads[3];
+} ek_fake_launch;
+
+/* The last launch that succeeded; its kernel is null if there was none. */
+ek_fake_launch ek_fake_last_launch(void);
+
+#endif

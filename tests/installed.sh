@@ -1,0 +1,24 @@
+#!/bin/sh
+# Builds README's program and the digits example with nothing but pkg-config, against the library
+# that PKG_CONFIG_PATH leads to, and runs them.
+#   installed.sh COMPILER EXAMPLES
+set -eu
+compiler=$1
+examples=$(cd "$2" && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+flags=$(pkg-config --cflags --libs --static einkorn)
+
+# The first C block of README.
+sed -n '/^```c$/,/^```$/p' "$examples/../README.md" | sed '/^```/d' >"$folder/readme.c"
+# shellcheck disable=SC2086
+$compiler -o "$folder/readme" "$folder/readme.c" $flags
+printed=$("$folder/readme")
+[ "$printed" = "0x1p+0 0x1.5bf0a8p+1 0x1.d8e64cp+2" ] || {
+    echo "installed.sh: README's program printed '$printed'" >&2
+    exit 1
+}
+# shellcheck disable=SC2086
+$compiler -o "$folder/digits" "$examples"/digits/*.c $flags
+"$folder/digits" --data "$examples/digits" --epochs 1
+echo "3 passed, 0 failed, 0 skipped"

@@ -1,0 +1,247 @@
+#include "reference_tree.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "body/exp.h"
+#include "body/log.h"
+#include "einkorn/body.h"
+
+typedef enum group { SIGNED, UNSIGNED, FLOAT, DOUBLE, COMPLEX_FLOAT, COMPLEX_DOUBLE } group;
+
+/* An element or an accumulator. Integers keep their bits in `u`. */
+typedef struct value {
+    group group;
+    uint64_t u;
+    float f;
+    double d;
+    ek_c64 c;
+    ek_c128 z;
+} value;
+
+typedef value combine(value a, value b);
+
+static value load(ek_dtype dtype, const void *x, int64_t i)
+{
+    switch (dtype) {
+    case EK_B8:
+        return (value){.group = UNSIGNED, .u = ((const uint8_t *)x)[i] != 0};
+    case EK_I8:
+        return (value){.group = SIGNED, .u = (uint64_t)((const int8_t *)x)[i]};
+    case EK_I16:
+        return (value){.group = SIGNED, .u = (uint64_t)((const int16_t *)x)[i]};
+    case EK_I32:
+        return (value){.group = SIGNED, .u = (uint64_t)((const int32_t *)x)[i]};
+    case EK_I64:
+        return (value){.group = SIGNED, .u = (uint64_t)((const int64_t *)x)[i]};
+    case EK_U8:
+        return (value){.group = UNSIGNED, .u = ((const uint8_t *)x)[i]};
+    case EK_U16:
+        return (value){.group = UNSIGNED, .u = ((const uint16_t *)x)[i]};
+    case EK_U32:
+        return (value){.group = UNSIGNED, .u = ((const uint32_t *)x)[i]};
+    case EK_U64:
+        return (value){.group = UNSIGNED, .u = ((const uint64_t *)x)[i]};
+    case EK_F16:
+        return (value){.group = FLOAT, .f = ek_load_f16(((const ek_f16 *)x)[i])};
+    case EK_BF16:
+        return (value){.group = FLOAT, .f = ek_load_bf16(((const ek_bf16 *)x)[i])};
+    case EK_F32:
+        return (value){.group = FLOAT, .f = ((const float *)x)[i]};
+    case EK_F64:
+        return (value){.group = DOUBLE, .d = ((const double *)x)[i]};
+    case EK_C64:
+        return (value){.group = COMPLEX_FLOAT, .c = ((const ek_c64 *)x)[i]};
+    default:
+        return (value){.group = COMPLEX_DOUBLE, .z = ((const ek_c128 *)x)[i]};
+    }
+}
+
+static void store(ek_dtype dtype, value v, void *out, int64_t i)
+{
+    switch (dtype) {
+    case EK_F16:
+        ((ek_f16 *)out)[i] = ek_store_f16(v.f);
+        break;
+    case EK_BF16:
+        ((ek_bf16 *)out)[i] = ek_store_bf16(v.f);
+        break;
+    case EK_F32:
+        ((float *)out)[i] = v.f;
+        break;
+    case EK_F64:
+        ((double *)out)[i] = v.d;
+        break;
+    case EK_C64:
+        ((ek_c64 *)out)[i] = v.c;
+        break;
+    case EK_C128:
+        ((ek_c128 *)out)[i] = v.z;
+        break;
+    default: { /* the low bytes; the tests run on little-endian machines */
+        size_t size = ek_dtype_size(dtype);
+        memcpy((char *)out + (size_t)i * size, &v.u, size);
+    }
+    }
+}
+
+static value add(value a, value b)
+{
+    a.u += b.u;
+    a.f += b.f;
+    a.d += b.d;
+    a.c.re += b.c.re;
+    a.c.im += b.c.im;
+    a.z.re += b.z.re;
+    a.z.im += b.z.im;
+    return a;
+}
+
+static bool is_nan(value a)
+{
+    return a.group == FLOAT ? a.f != a.f : a.group == DOUBLE && a.d != a.d;
+}
+
+static bool is_less(value a, value b)
+{
+    switch (a.group) {
+    case SIGNED:
+        return (int64_t)a.u < (int64_t)b.u;
+    case UNSIGNED:
+        return a.u < b.u;
+    case FLOAT:
+        return a.f < b.f || (a.f == b.f && signbit(a.f) && !signbit(b.f));
+    default:
+        return a.d < b.d || (a.d == b.d && signbit(a.d) && !signbit(b.d));
+    }
+}
+
+static value larger(value a, value b)
+{
+    return is_nan(a) || (!is_nan(b) && !is_less(a, b)) ? a : b;
+}
+
+static value smaller(value a, value b)
+{
+    return is_nan(a) || (!is_nan(b) && is_less(a, b)) ? a : b;
+}
+
+static void *allocate(int64_t n, size_t size)
+{
+    void *memory = calloc((size_t)n + 1, size);
+    ck_assert_ptr_nonnull(memory);
+    return memory;
+}
+
+/* A chunk of n >= 1 elements: a lane starts with its first element, and a lane without one is left
+ * out of the fold. */
+static value reduce_chunk(combine *combine, int64_t n, const value *x)
+{
+    value lanes[128];
+    int64_t used = n < 128 ? n : 128;
+    for (int64_t i = 0; i < n; i++)
+        lanes[i % 128] = i < 128 ? x[i] : combine(lanes[i % 128], x[i]);
+    for (int64_t half = 64; half > 0; half /= 2) {
+        for (int64_t j = 0; j < half && j + half < used; j++)
+            lanes[j] = combine(lanes[j], lanes[j + half]);
+        used = used < half ? used : half;
+    }
+    return lanes[0];
+}
+
+static value reduce(combine *combine, int64_t n, const value *x)
+{
+    if (n <= 4096)
+        return reduce_chunk(combine, n, x);
+    int64_t chunks = (n + 4095) / 4096;
+    value *results = allocate(chunks, sizeof *results);
+    for (int64_t i = 0; i < chunks; i++)
+        results[i] = reduce_chunk(combine, n - i * 4096 < 4096 ? n - i * 4096 : 4096, x + i * 4096);
+    value result = reduce(combine, chunks, results);
+    free(results);
+    return result;
+}
+
+static void argmax(ek_dtype dtype, int64_t n, const void *x, int64_t *out)
+{
+    *out = 0;
+    for (int64_t i = 1; i < n; i++) {
+        value a = load(dtype, x, i), b = load(dtype, x, *out);
+        bool equal = a.group == FLOAT ? a.f == b.f : a.group == DOUBLE && a.d == b.d;
+        if (!is_nan(b) && (is_nan(a) || (!equal && is_less(b, a))))
+            *out = i;
+    }
+}
+
+static value divide(value sum, int64_t n)
+{
+    sum.f /= (float)n;
+    sum.d /= (double)n;
+    sum.c.re /= (float)n;
+    sum.c.im /= (float)n;
+    sum.z.re /= (double)n;
+    sum.z.im /= (double)n;
+    return sum;
+}
+
+static value to_double(value a)
+{
+    if (a.group == SIGNED || a.group == UNSIGNED) {
+        a.d = a.group == SIGNED ? (double)(int64_t)a.u : (double)a.u;
+        a.group = DOUBLE;
+    }
+    return a;
+}
+
+void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
+{
+    if (strcmp(op, "argmax") == 0) {
+        argmax(dtype, n, x, out);
+        return;
+    }
+    bool mean = strcmp(op, "mean") == 0, sum = strcmp(op, "sum") == 0;
+    bool integer = dtype < EK_F16;
+    ek_dtype result = integer && mean ? EK_F64 : integer && sum ? EK_I64 : dtype;
+    value *values = allocate(n, sizeof *values);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = mean ? to_double(load(dtype, x, i)) : load(dtype, x, i);
+    value total = {.group = SIGNED};
+    if (n > 0)
+        total = reduce(mean || sum ? add : strcmp(op, "max") == 0 ? larger : smaller, n, values);
+    store(result, mean ? divide(total, n) : total, out, 0);
+    free(values);
+}
+
+static value term(value x, value top)
+{
+    return x.group == FLOAT ? (value){.group = FLOAT, .f = ek_body_exp_f32(x.f - top.f)}
+                            : (value){.group = DOUBLE, .d = ek_body_exp_f64(x.d - top.d)};
+}
+
+void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
+{
+    bool logarithm = strcmp(op, "log_softmax") == 0;
+    if (n == 0)
+        return;
+    value *values = allocate(n, sizeof *values), *terms = allocate(n, sizeof *terms);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = load(dtype, x, i);
+    value top = reduce(larger, n, values);
+    for (int64_t i = 0; i < n; i++)
+        terms[i] = term(values[i], top);
+    value sum = reduce(add, n, terms);
+    for (int64_t i = 0; i < n; i++) {
+        value result = values[i];
+        if (logarithm && result.group == FLOAT)
+            result.f = (result.f - top.f) - ek_body_log_f32(sum.f);
+        else if (logarithm)
+            result.d = (result.d - top.d) - ek_body_log_f64(sum.d);
+        else
+            result =
+                (value){.group = result.group, .f = terms[i].f / sum.f, .d = terms[i].d / sum.d};
+        store(dtype, result, out, i);
+    }
+    free(values);
+    free(terms);
+}

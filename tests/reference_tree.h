@@ -1,0 +1,18 @@
+/* What reductions, argmax and softmax must give, bit for bit: the plainest code that follows the
+ * rule of src/lanes.h, one element at a time. */
+#ifndef EK_TEST_REFERENCE_TREE_H
+#define EK_TEST_REFERENCE_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "einkorn/dtype.h"
+
+/* The result of an operation ("sum", "mean", "max", "min", "argmax") on n elements, in the output's
+ * dtype. */
+void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
+
+/* The n results of "softmax" or "log_softmax" on a row. */
+void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
+
+#endif

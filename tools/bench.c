@@ -1,0 +1,388 @@
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_call.h"
+#include "command.h"
+#include "einkorn/version.h"
+#include "error.h"
+#include "json.h"
+#include "limits.h"
+#include "progress.h"
+
+static const char help[] =
+    "usage: einkorn bench [OP]... [OPTION]...\n\n"
+    "Times operations and sets them beside what this machine can do, measured in the same run: loops\n"
+    "that only move data (on CUDA a copy between cold arrays), OpenBLAS or cuBLAS for matrix products.\n"
+    "Arrays are hot in the cache on the CPU if they fit, and cold on CUDA.\n\n"
+    "  -d, --device D      cpu, cuda or cuda:N (default cpu)\n"
+    "  -s, --sizes N,...   elements of an input, 2^28 is allowed too; for a matrix product its side\n"
+    "                      (defaults: 16,1000,100000,32000000; CUDA 1000,1000000,2^28;\n"
+    "                      products 64,256,1024; CUDA 512,4096)\n"
+    "  -t, --dtype T       the dtype (default f32, or the first an operation has); all for every one\n"
+    "      --threads N     threads a call may use (default 1, for large arrays also all)\n"
+    "      --variant V     a CPU variant instead of the best: base, avx2, avx512, neon\n"
+    "      --min-time MS   the least time to measure each row for (default 100)\n"
+    "      --json          write JSON: machine, limits, rows: op, dtype, device, variant, call, shape,\n"
+    "                      params, threads, ns, spread, host_ns, gbps or gflops, limit, share\n"
+    "  -h, --help          show this text\n\n"
+    "ns is the median, spread the distance of the quartiles as a share of it; gbps counts every input\n"
+    "and output once; share is the part of the limit that was reached.\n";
+
+enum { MOST_SIZES = 16 };
+
+typedef struct request {
+    const char *device, *dtype, *variant;
+    int64_t sizes[MOST_SIZES];
+    int size_count;
+    int64_t threads; /* 0: as suits the size */
+    double least_ns;
+    bool as_json;
+} request;
+
+typedef struct session {
+    const request *request;
+    ek_queue *queue;
+    bool cuda;
+    int32_t all_threads;
+    bench_row *rows;
+    int64_t count, room;
+} session;
+
+static bool is_wanted(const request *r, const ek_op_info *op, int32_t loop)
+{
+    ek_dtype dtype = problem_dtype(&op->loops[loop], op->inputs);
+    if (r->dtype)
+        return strcmp(r->dtype, "all") == 0 || strcmp(r->dtype, ek_dtype_name(dtype)) == 0;
+    for (int32_t i = 0; i < op->loop_count; i++) {
+        if (problem_dtype(&op->loops[i], op->inputs) == EK_F32)
+            return dtype == EK_F32;
+    }
+    return loop == 0;
+}
+
+/* Sizes by default, where no --sizes are given. */
+static int sizes_for(const session *s, const ek_op_info *op, const int64_t **sizes)
+{
+    static const int64_t cpu[] = {16, 1000, 100000, 32000000};
+    static const int64_t cuda[] = {1000, 1000000, INT64_C(1) << 28};
+    static const int64_t cpu_gemm[] = {64, 256, 1024};
+    static const int64_t cuda_gemm[] = {512, 4096};
+    if (s->request->size_count) {
+        *sizes = s->request->sizes;
+        return s->request->size_count;
+    }
+    if (problem_form_of(op) == FORM_GEMM) {
+        *sizes = s->cuda ? cuda_gemm : cpu_gemm;
+        return s->cuda ? 2 : 3;
+    }
+    *sizes = s->cuda ? cuda : cpu;
+    return s->cuda ? 3 : 4;
+}
+
+static const char *shape_text(const bench_row *row, char *text, size_t size)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int32_t d = 0; d < row->ndim && length < size; d++)
+        length += (size_t)snprintf(text + length, size - length, "%s%lld", d ? "x" : "",
+                                   (long long)row->shape[d]);
+    if (row->params[0] && length < size)
+        snprintf(text + length, size - length, " %s", row->params);
+    return text;
+}
+
+static void print_head(void)
+{
+    printf("%-14s %-9s %-7s %-6s %-24s %3s %13s %6s %9s %6s %6s\n", "OPERATION", "DTYPE", "VARIANT",
+           "CALL", "SHAPE", "THR", "NS", "SPREAD", "RATE", "UNIT", "SHARE");
+}
+
+static void print_row(const bench_row *row)
+{
+    char dtype[PROBLEM_DTYPE_TEXT], shape[64], share[16] = "-";
+    problem_dtype_text(row->op, row->loop, dtype);
+    if (row->limit > 0)
+        snprintf(share, sizeof share, "%.2f", row->rate / row->limit);
+    printf("%-14s %-9s %-7s %-6s %-24s %3d %13.1f %5.1f%% %9.2f %6s %6s", row->op->name, dtype,
+           row->variant, row->call, shape_text(row, shape, sizeof shape), (int)row->threads,
+           row->time.ns, 100 * row->time.spread, row->rate, row->gemm ? "GF/s" : "GB/s", share);
+    if (row->time.host_ns > 0)
+        printf("  host %.0f ns", row->time.host_ns);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void write_row(json *out, const bench_row *row)
+{
+    char dtype[PROBLEM_DTYPE_TEXT];
+    problem_dtype_text(row->op, row->loop, dtype);
+    json_object(out, NULL);
+    json_string(out, "op", row->op->name);
+    json_string(out, "dtype", dtype);
+    json_string(out, "device", row->device);
+    json_string(out, "variant", row->variant);
+    json_string(out, "call", row->call);
+    json_array(out, "shape");
+    for (int32_t d = 0; d < row->ndim; d++)
+        json_int(out, NULL, row->shape[d]);
+    json_end(out);
+    json_string(out, "params", row->params);
+    if (row->threads)
+        json_int(out, "threads", row->threads);
+    else
+        json_null(out, "threads");
+    json_number(out, "ns", row->time.ns);
+    json_number(out, "spread", row->time.spread);
+    if (row->time.host_ns > 0)
+        json_number(out, "host_ns", row->time.host_ns);
+    json_number(out, row->gemm ? "gflops" : "gbps", row->rate);
+    if (row->limit > 0) {
+        json_number(out, "limit", row->limit);
+        json_number(out, "share", row->rate / row->limit);
+    } else {
+        json_null(out, "limit");
+        json_null(out, "share");
+    }
+    json_end(out);
+}
+
+static void write_cache(json *out, const char *key, int name)
+{
+    long bytes = sysconf(name);
+    if (bytes > 0)
+        json_int(out, key, bytes);
+    else
+        json_null(out, key);
+}
+
+static ek_status write_json(const session *s)
+{
+    ek_device *cpu;
+    EK_TRY(ek_device_open("cpu", &cpu));
+    json out = json_begin(stdout);
+    json_object(&out, "machine");
+    json_string(&out, "cpu", ek_device_model(cpu));
+    json_int(&out, "threads", s->all_threads);
+    write_cache(&out, "l1_bytes", _SC_LEVEL1_DCACHE_SIZE);
+    write_cache(&out, "l2_bytes", _SC_LEVEL2_CACHE_SIZE);
+    write_cache(&out, "l3_bytes", _SC_LEVEL3_CACHE_SIZE);
+    json_string(&out, "device", ek_device_name(ek_queue_device(s->queue)));
+    json_string(&out, "model", ek_device_model(ek_queue_device(s->queue)));
+    json_string(&out, "version", EK_VERSION);
+    json_end(&out);
+    ek_device_close(cpu);
+    json_object(&out, "limits");
+    limits_write(&out);
+    json_end(&out);
+    json_array(&out, "rows");
+    for (int64_t i = 0; i < s->count; i++)
+        write_row(&out, &s->rows[i]);
+    json_end(&out);
+    json_finish(&out);
+    return EK_OK;
+}
+
+static ek_status add_rows(session *s, int count, const bench_row *rows)
+{
+    if (s->count + count > s->room) {
+        int64_t room = s->room ? 2 * s->room : 64;
+        bench_row *more = realloc(s->rows, (size_t)room * sizeof *more);
+        if (!more)
+            return ek_fail(EK_OUT_OF_MEMORY, "no host memory for the report");
+        s->rows = more;
+        s->room = room;
+    }
+    for (int i = 0; i < count; i++) {
+        s->rows[s->count++] = rows[i];
+        if (!s->request->as_json) {
+            progress_clear();
+            print_row(&rows[i]);
+        }
+    }
+    return EK_OK;
+}
+
+/* One thread, and all of them where the array is large enough for more. */
+static ek_status bench_threads(session *s, const problem *p, bool large)
+{
+    int32_t counts[2] = {1, s->all_threads};
+    int rounds = large && s->all_threads > 1 ? 2 : 1;
+    if (s->request->threads || s->cuda) {
+        counts[0] = s->request->threads ? (int32_t)s->request->threads : 1;
+        rounds = 1;
+    }
+    for (int i = 0; i < rounds; i++) {
+        bench_row rows[2];
+        int count;
+        EK_TRY(ek_queue_set_threads(s->queue, counts[i]));
+        EK_TRY(bench_call(s->queue, p, s->request->least_ns, rows, &count));
+        EK_TRY(add_rows(s, count, rows));
+    }
+    return EK_OK;
+}
+
+/* The whole array; for large ones also the rows and the columns of a matrix. */
+static ek_status bench_reduction(session *s, const ek_op_info *op, const ek_loop *loop,
+                                 int64_t size, bool large)
+{
+    enum { LEAST = 1 << 16 };
+    problem p;
+    problem_init(&p, op, loop, 1, &size);
+    if (problem_reduce(&p, 1, false))
+        EK_TRY(bench_threads(s, &p, large));
+    int64_t columns = 1;
+    while (columns * columns < size)
+        columns *= 2;
+    const int64_t shape[] = {size / columns, columns};
+    for (unsigned axis = 0; axis < 2 && size >= LEAST; axis++) {
+        problem_init(&p, op, loop, 2, shape);
+        if (problem_reduce(&p, 2u >> axis, false))
+            EK_TRY(bench_threads(s, &p, large));
+    }
+    return EK_OK;
+}
+
+static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loop, int64_t size)
+{
+    enum { ROW = 1024, LARGE = 1 << 18, LARGE_GEMM = 256 };
+    problem p;
+    int64_t none = 0, rows[] = {size / ROW, ROW};
+    gemm_size square = {.m = size, .n = size, .k = size, .alpha = 1};
+    switch (problem_form_of(op)) {
+    case FORM_REDUCTION:
+        return bench_reduction(s, op, loop, size, size >= LARGE);
+    case FORM_ROW:
+        if (size >= 2 * ROW)
+            problem_init(&p, op, loop, 2, rows);
+        else
+            problem_init(&p, op, loop, 1, &size);
+        return bench_threads(s, &p, size >= LARGE);
+    case FORM_GEMM:
+        problem_init(&p, op, loop, 0, &none);
+        problem_gemm(&p, &square);
+        return bench_threads(s, &p, size >= LARGE_GEMM);
+    default:
+        problem_init(&p, op, loop, 1, &size);
+        return bench_threads(s, &p, size >= LARGE);
+    }
+}
+
+static ek_status bench_op(session *s, const ek_op_info *op)
+{
+    if (!ek_op_has_variant(op, (ek_variant)s->queue->variant))
+        return EK_OK;
+    for (int32_t k = 0; k < op->loop_count; k++) {
+        if (!is_wanted(s->request, op, k))
+            continue;
+        const int64_t *sizes;
+        int count = sizes_for(s, op, &sizes);
+        for (int i = 0; i < count; i++)
+            EK_TRY(bench_size(s, op, &op->loops[k], sizes[i]));
+    }
+    return EK_OK;
+}
+
+static ek_status bench_all(session *s, int count, char **names, const ek_op_info **ops)
+{
+    const request *r = s->request;
+    int32_t op_count;
+    ek_dtype dtype;
+    ek_variant variant;
+    if (r->dtype && strcmp(r->dtype, "all") != 0)
+        EK_TRY(ek_dtype_parse(r->dtype, &dtype));
+    EK_TRY(command_choose_ops(count, names, ops, &op_count));
+    EK_TRY(command_open(r->device, &s->queue));
+    s->cuda = ek_device_get_type(ek_queue_device(s->queue)) == EK_DEVICE_CUDA;
+    if (r->variant) {
+        EK_TRY(ek_variant_parse(r->variant, &variant));
+        EK_TRY(ek_queue_set_variant(s->queue, variant));
+    }
+    if (!r->as_json)
+        print_head();
+    progress_begin(op_count);
+    for (int32_t i = 0; i < op_count; i++) {
+        progress_show(i, ops[i]->name);
+        EK_TRY(bench_op(s, ops[i]));
+    }
+    progress_end();
+    return r->as_json ? write_json(s) : EK_OK;
+}
+
+static int bench(const request *r, int count, char **names)
+{
+    session s = {.request = r, .all_threads = omp_get_max_threads()};
+    const ek_op_info **ops = calloc((size_t)ek_op_count, sizeof *ops);
+    ek_status status =
+        ops ? bench_all(&s, count, names, ops)
+            : ek_fail(EK_OUT_OF_MEMORY, "no host memory for the list of operations");
+    progress_end();
+    int result = status == EK_OK ? COMMAND_OK : command_fail("bench");
+    ek_queue_close(s.queue);
+    free(s.rows);
+    free(ops);
+    return result;
+}
+
+static ek_status parse_sizes(request *r, const char *text)
+{
+    char word[32];
+    for (r->size_count = 0; *text;) {
+        size_t length = strcspn(text, ",");
+        if (r->size_count == MOST_SIZES)
+            return ek_fail(EK_INVALID_ARGUMENT, "sizes are more than %d", MOST_SIZES);
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        EK_TRY(command_parse_count("size", word, 1, &r->sizes[r->size_count++]));
+        text += length + (text[length] == ',');
+    }
+    return r->size_count ? EK_OK : ek_fail(EK_INVALID_ARGUMENT, "sizes are empty");
+}
+
+int command_bench(int argc, char **argv)
+{
+    enum { THREADS = 256, VARIANT, MIN_TIME, JSON };
+    static const struct option options[] = {
+        {"device", required_argument, NULL, 'd'},       {"sizes", required_argument, NULL, 's'},
+        {"dtype", required_argument, NULL, 't'},        {"threads", required_argument, NULL, THREADS},
+        {"variant", required_argument, NULL, VARIANT},  {"min-time", required_argument, NULL, MIN_TIME},
+        {"json", no_argument, NULL, JSON},              {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    request r = {.device = "cpu", .least_ns = 1e8};
+    for (int option; (option = command_option(argc, argv, ":d:s:t:h", options, help)) != -1;) {
+        ek_status status = EK_OK;
+        int64_t milliseconds = 0;
+        switch (option) {
+        case COMMAND_HELP:
+            return COMMAND_OK;
+        case COMMAND_BAD:
+            return COMMAND_MISUSED;
+        case 'd':
+            r.device = optarg;
+            break;
+        case 's':
+            status = parse_sizes(&r, optarg);
+            break;
+        case 't':
+            r.dtype = optarg;
+            break;
+        case THREADS:
+            status = command_parse_count("threads", optarg, 1, &r.threads);
+            break;
+        case VARIANT:
+            r.variant = optarg;
+            break;
+        case MIN_TIME:
+            status = command_parse_count("min-time", optarg, 1, &milliseconds);
+            r.least_ns = 1e6 * (double)milliseconds;
+            break;
+        default:
+            r.as_json = true;
+        }
+        if (status != EK_OK)
+            return command_misuse(argv[0], "%s", ek_error_message());
+    }
+    return bench(&r, argc - optind, argv + optind);
+}
