@@ -11,11 +11,12 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 staged=$(mktemp -d)
 trap 'rm -rf "$staged"' EXIT
 
+make -C "$build" --no-print-directory all bench/overhead
 # shellcheck disable=SC2016 # make's variable
 tests=$(printf 'carried:\n\t@echo $(check_PROGRAMS)\n' |
     make -C "$build" -s --no-print-directory -f Makefile -f - carried)
 # shellcheck disable=SC2086
-make -C "$build" --no-print-directory all bench/overhead $tests
+make -C "$build" --no-print-directory $tests
 make -C "$build" --no-print-directory -s install DESTDIR="$staged"
 pc=$(find "$staged" -name einkorn.pc)
 prefix=$staged$(sed -n 's/^prefix=//p' "$pc")

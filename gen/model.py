@@ -127,21 +127,26 @@ class Kind:
     array_call: bool = True  # has a generated array call
 
 
-# A reduction's result is finish(combine of map(x) over all elements, n). Where combining takes much
-# more than one instruction, quick may do for usual elements: the result of a chunk counts if
-# trusted(result, sum of the elements) holds.
+# Where combining takes much more than one instruction, quick may do for usual elements: the result
+# of a chunk counts if trusted(result, sum of the elements) holds.
+def _quick_slots(dtype: str) -> tuple[Slot, ...]:
+    return (Slot("quick", (("a", dtype), ("b", dtype)), dtype, optional=True),
+            Slot("trusted", (("a", dtype), ("total", dtype)), "bool", optional=True))
+
+
+# A reduction's result is finish(combine of map(x) over all elements, n).
 REDUCE_SLOTS = (
     Slot("identity", (), "acc"),
     Slot("map", (("x", "in0"),), "acc", default="x"),
     Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),
-    Slot("quick", (("a", "acc"), ("b", "acc")), "acc", optional=True),
-    Slot("trusted", (("a", "acc"), ("total", "acc")), "bool", optional=True),
+    *_quick_slots("acc"),
     Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
 )
 
 ARG_REDUCE_SLOTS = (
     Slot("identity", (), "in0"),  # a value that comes before none
     Slot("before", (("a", "in0"), ("b", "in0")), "bool"),
+    *_quick_slots("in0"),  # of two elements, the one that comes first
 )
 
 # A row's result is result(x, term(x, top), top, rest(sum of all terms)), with the row's maximum as

@@ -7,7 +7,10 @@
 
 #define SYMBOL_(entry) #entry
 #define SYMBOL(entry) SYMBOL_(entry)
-#define ENTRY(field, entry) {SYMBOL(entry), offsetof(fake_driver, field)}
+#define ENTRY(field, entry)                                                                        \
+    {                                                                                              \
+        SYMBOL(entry), offsetof(fake_driver, field)                                                \
+    }
 
 static const struct {
     const char *symbol;
@@ -15,8 +18,9 @@ static const struct {
 } entries[] = {
     ENTRY(calls, ek_fake_calls),
     ENTRY(context_failures, ek_fake_context_failures),
-    ENTRY(fail, ek_fake_fail),
+    ENTRY(fail_call, ek_fake_fail),
     ENTRY(alive, ek_fake_alive),
+    ENTRY(libraries, ek_fake_libraries),
     ENTRY(last_launch, ek_fake_last_launch),
     ENTRY(init, cuInit),
     ENTRY(retain, cuDevicePrimaryCtxRetain),

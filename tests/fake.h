@@ -9,8 +9,9 @@
 typedef struct fake_driver {
     __typeof__(ek_fake_calls) *calls;
     __typeof__(ek_fake_context_failures) *context_failures;
-    __typeof__(ek_fake_fail) *fail;
+    __typeof__(ek_fake_fail) *fail_call;
     __typeof__(ek_fake_alive) *alive;
+    __typeof__(ek_fake_libraries) *libraries;
     __typeof__(ek_fake_last_launch) *last_launch;
     __typeof__(cuInit) *init;
     __typeof__(cuDevicePrimaryCtxRetain) *retain;

@@ -266,7 +266,7 @@ class Run(CommandTest):
         self.refuse("run", "subtract", x, x, says="'subtract'")
         self.refuse("run", "add", x, says="2 inputs")
         self.refuse("run", "add", x, x, x, says="2 inputs")
-        self.refuse("run", "add", x, y, says="(3)")
+        self.refuse("run", "add", x, y, says="(3,)")
         self.refuse("run", "copy", self.dir / "missing.npy", says="missing.npy")
         self.refuse("run", "copy", "--device", "cuda:99", x, says="cuda")
         self.refuse("run", "copy", "--device", "tpu", x, says="'tpu'")
@@ -324,7 +324,7 @@ class BadFiles(CommandTest):
             header(descr="[('a', '<f4')]"): "descr is a list",
             header(descr="'" + "f" * 100 + "'"): "too long",
             header(descr="4"): "descr expected",
-            header(descr="'<f4"): "header: a",
+            "{'descr': '<f4": "a string has no end",
             header(fortran_order="1"): "fortran_order",
             header(fortran_order="'False'"): "fortran_order",
             header(shape="1"): "'(' of shape",
@@ -343,7 +343,7 @@ class BadFiles(CommandTest):
             header() + header(): "nothing more",
             header()[:-1]: "expected",
             header().replace("'shape': (1,)", ""): "'shape' is missing",
-            header() [:-1] + ", 'descr': '<f4'}": "twice",
+            header()[:-1] + ", 'descr': '<f4'}": "twice",
             "": "'{' expected",
             "{}": "'descr' is missing",
             "[]": "'{' expected",

@@ -14,21 +14,27 @@
 
 static const char help[] =
     "usage: einkorn bench [OP]... [OPTION]...\n\n"
-    "Times operations and sets them beside what this machine can do, measured in the same run: loops\n"
-    "that only move data (on CUDA a copy between cold arrays), OpenBLAS or cuBLAS for matrix products.\n"
+    "Times operations and sets them beside what this machine can do, measured in the same run: "
+    "loops\n"
+    "that only move data (on CUDA a copy between cold arrays), OpenBLAS or cuBLAS for matrix "
+    "products.\n"
     "Arrays are hot in the cache on the CPU if they fit, and cold on CUDA.\n\n"
     "  -d, --device D      cpu, cuda or cuda:N (default cpu)\n"
-    "  -s, --sizes N,...   elements of an input, 2^28 is allowed too; for a matrix product its side\n"
+    "  -s, --sizes N,...   elements of an input, 2^28 is allowed too; for a matrix product its "
+    "side\n"
     "                      (defaults: 16,1000,100000,32000000; CUDA 1000,1000000,2^28;\n"
     "                      products 64,256,1024; CUDA 512,4096)\n"
-    "  -t, --dtype T       the dtype (default f32, or the first an operation has); all for every one\n"
+    "  -t, --dtype T       the dtype (default f32, or the first an operation has); all for every "
+    "one\n"
     "      --threads N     threads a call may use (default 1, for large arrays also all)\n"
     "      --variant V     a CPU variant instead of the best: base, avx2, avx512, neon\n"
     "      --min-time MS   the least time to measure each row for (default 100)\n"
-    "      --json          write JSON: machine, limits, rows: op, dtype, device, variant, call, shape,\n"
+    "      --json          write JSON: machine, limits, rows: op, dtype, device, variant, call, "
+    "shape,\n"
     "                      params, threads, ns, spread, host_ns, gbps or gflops, limit, share\n"
     "  -h, --help          show this text\n\n"
-    "ns is the median, spread the distance of the quartiles as a share of it; gbps counts every input\n"
+    "ns is the median, spread the distance of the quartiles as a share of it; gbps counts every "
+    "input\n"
     "and output once; share is the part of the limit that was reached.\n";
 
 enum { MOST_SIZES = 16 };
@@ -315,9 +321,8 @@ static int bench(const request *r, int count, char **names)
 {
     session s = {.request = r, .all_threads = omp_get_max_threads()};
     const ek_op_info **ops = calloc((size_t)ek_op_count, sizeof *ops);
-    ek_status status =
-        ops ? bench_all(&s, count, names, ops)
-            : ek_fail(EK_OUT_OF_MEMORY, "no host memory for the list of operations");
+    ek_status status = ops ? bench_all(&s, count, names, ops)
+                           : ek_fail(EK_OUT_OF_MEMORY, "no host memory for the list of operations");
     progress_end();
     int result = status == EK_OK ? COMMAND_OK : command_fail("bench");
     ek_queue_close(s.queue);
@@ -344,10 +349,14 @@ int command_bench(int argc, char **argv)
 {
     enum { THREADS = 256, VARIANT, MIN_TIME, JSON };
     static const struct option options[] = {
-        {"device", required_argument, NULL, 'd'},       {"sizes", required_argument, NULL, 's'},
-        {"dtype", required_argument, NULL, 't'},        {"threads", required_argument, NULL, THREADS},
-        {"variant", required_argument, NULL, VARIANT},  {"min-time", required_argument, NULL, MIN_TIME},
-        {"json", no_argument, NULL, JSON},              {"help", no_argument, NULL, 'h'},
+        {"device", required_argument, NULL, 'd'},
+        {"sizes", required_argument, NULL, 's'},
+        {"dtype", required_argument, NULL, 't'},
+        {"threads", required_argument, NULL, THREADS},
+        {"variant", required_argument, NULL, VARIANT},
+        {"min-time", required_argument, NULL, MIN_TIME},
+        {"json", no_argument, NULL, JSON},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     request r = {.device = "cpu", .least_ns = 1e8};

@@ -48,7 +48,8 @@ ek_status command_choose_ops(int count, char **names, const ek_op_info **chosen,
 /* Opens a device and a queue on it; the queue keeps the device. */
 ek_status command_open(const char *device, ek_queue **queue);
 
-/* A whole number of at least `least`, plain or as a power ("2^28"); `what` names it in a message. */
+/* A whole number of at least `least`, plain or as a power ("2^28"); `what` names it in a message.
+ */
 ek_status command_parse_count(const char *what, const char *text, int64_t least, int64_t *value);
 
 #endif

@@ -160,8 +160,8 @@ double compare_error(ek_dtype dtype, int64_t n, const void *results, const doubl
     double beyond = ldexp(1.0, f->beyond);
     double most = -1;
     for (int64_t i = 0; i < n; i++) {
-        double result = dtype == EK_F32 ? (double)((const float *)results)[i]
-                                        : to_double(dtype, results, i);
+        double result =
+            dtype == EK_F32 ? (double)((const float *)results)[i] : to_double(dtype, results, i);
         bool usual = fabs(result) < INFINITY && fabs(exact[i]) < beyond;
         double error = usual ? fabs(result - exact[i]) * inverse_ulp(f, exact[i])
                              : unusual_error(f, result, exact[i]);

@@ -1,5 +1,5 @@
-/* Writes JSON. Objects and arrays are opened and ended in order; a member of an object has a key, an
- * element of an array has a null key. What lies deeper than two levels stays on one line. */
+/* Writes JSON. Objects and arrays are opened and ended in order; a member of an object has a key,
+ * an element of an array has a null key. What lies deeper than two levels stays on one line. */
 #ifndef JSON_H
 #define JSON_H
 

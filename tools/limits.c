@@ -171,7 +171,7 @@ ek_status limits_gemm(ek_queue *queue, ek_dtype dtype, int64_t size, double leas
         EK_TRY(measure_product(queue, dtype, size, least_ns, gflops));
     else
         EK_TRY(limits_cpu_gemm(queue, dtype, size, least_ns, gflops));
-    if (product_count < MOST && *gflops > 0) {
+    if (product_count<MOST && * gflops> 0) {
         products[product_count].cuda = on_cuda(queue);
         products[product_count].dtype = dtype;
         products[product_count].size = size;

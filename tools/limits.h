@@ -15,9 +15,9 @@ typedef struct traffic {
     int64_t bytes;
 } traffic;
 
-/* Sets *gbps to the rate at which the queue's device moves this traffic: on the CPU with the queue's
- * threads, its widest loads, and stores around the cache if that is faster; on CUDA a copy of as
- * many bytes between cold arrays. 0 where there is too little to measure. */
+/* Sets *gbps to the rate at which the queue's device moves this traffic: on the CPU with the
+ * queue's threads, its widest loads, and stores around the cache if that is faster; on CUDA a copy
+ * of as many bytes between cold arrays. 0 where there is too little to measure. */
 ek_status limits_memory(ek_queue *queue, const traffic *t, double least_ns, double *gbps);
 
 /* Sets *gflops to what the library behind the fast matrix product does with these matrices, called

@@ -4,11 +4,11 @@
 
 #if EK_HAVE_BLAS
 
-#include <cblas.h>
-#include <omp.h>
+#    include <cblas.h>
+#    include <omp.h>
 
-#include "rotation.h"
-#include "timing.h"
+#    include "rotation.h"
+#    include "timing.h"
 
 typedef struct product {
     ek_dtype dtype;

@@ -11,7 +11,7 @@
 #include "timing.h"
 
 #if EK_HAVE_X86
-#include <immintrin.h>
+#    include <immintrin.h>
 #endif
 
 enum { LINE = 64, ARRAYS = 4, UNROLL = 4 };

@@ -78,8 +78,8 @@ static ek_status read_data(FILE *file, const char *name, size_t bytes, void **da
     if (ferror(file))
         status = system_failure(name, "cannot be read");
     else if (filled < bytes)
-        status = ek_fail(EK_INVALID_ARGUMENT, "%s: data: the file ends after %zu of %zu bytes", name,
-                         filled, bytes);
+        status = ek_fail(EK_INVALID_ARGUMENT, "%s: data: the file ends after %zu of %zu bytes",
+                         name, filled, bytes);
     else if (getc(file) != EOF)
         status = ek_fail(EK_INVALID_ARGUMENT,
                          "%s: data: the file goes on after the %zu bytes of its shape and descr",

@@ -14,8 +14,8 @@ static const char native = '>', foreign = '<';
 
 /* "V2" is what NumPy writes for bfloat16, which it does not know. */
 static const char *const codes[EK_DTYPES] = {
-    [EK_B8] = "b1",  [EK_I8] = "i1",  [EK_I16] = "i2", [EK_I32] = "i4",  [EK_I64] = "i8",
-    [EK_U8] = "u1",  [EK_U16] = "u2", [EK_U32] = "u4", [EK_U64] = "u8",  [EK_F16] = "f2",
+    [EK_B8] = "b1",   [EK_I8] = "i1",  [EK_I16] = "i2", [EK_I32] = "i4", [EK_I64] = "i8",
+    [EK_U8] = "u1",   [EK_U16] = "u2", [EK_U32] = "u4", [EK_U64] = "u8", [EK_F16] = "f2",
     [EK_BF16] = "V2", [EK_F32] = "f4", [EK_F64] = "f8", [EK_C64] = "c8", [EK_C128] = "c16",
 };
 
@@ -115,8 +115,10 @@ static ek_status read_descr(reader *in, npy_header *header)
             return EK_OK;
         }
     }
-    return ek_fail(EK_DTYPE_MISMATCH, "%s: descr is '%s': must be one of b1 i1 i2 i4 i8 u1 u2 u4 u8 "
-                   "f2 f4 f8 c8 c16 V2 (bfloat16), with or without a byte order", in->name, descr);
+    return ek_fail(EK_DTYPE_MISMATCH,
+                   "%s: descr is '%s': must be one of b1 i1 i2 i4 i8 u1 u2 u4 u8 "
+                   "f2 f4 f8 c8 c16 V2 (bfloat16), with or without a byte order",
+                   in->name, descr);
 }
 
 static ek_status read_order(reader *in, npy_header *header)
@@ -138,8 +140,9 @@ static ek_status read_length(reader *in, int64_t *length)
     while (in->at < in->end && isdigit((unsigned char)*in->at)) {
         int digit = *in->at++ - '0';
         if (*length > (INT64_MAX - digit) / 10)
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has a length of %s...: must be below 2^63",
-                           in->name, next_text(&start, text));
+            return ek_fail(EK_INVALID_ARGUMENT,
+                           "%s: shape has a length of %s...: must be below 2^63", in->name,
+                           next_text(&start, text));
         *length = *length * 10 + digit;
     }
     if (in->at < in->end && *in->at == 'L') /* Python 2 wrote long numbers so */
@@ -192,8 +195,10 @@ ek_status npy_header_parse(const char *name, const char *text, size_t length, np
         while (i < KEYS && strcmp(key, keys[i].name) != 0)
             i++;
         if (i == KEYS)
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: header: unknown key '%s': must be descr, "
-                           "fortran_order or shape", name, key);
+            return ek_fail(EK_INVALID_ARGUMENT,
+                           "%s: header: unknown key '%s': must be descr, "
+                           "fortran_order or shape",
+                           name, key);
         if (found[i])
             return ek_fail(EK_INVALID_ARGUMENT, "%s: header: key '%s' is there twice", name, key);
         found[i] = true;

@@ -1,4 +1,5 @@
-/* The header of a .npy file: a Python dictionary, of which three keys with plain values are read. */
+/* The header of a .npy file: a Python dictionary, of which three keys with plain values are read.
+ */
 #ifndef NPY_HEADER_H
 #define NPY_HEADER_H
 

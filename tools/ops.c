@@ -7,13 +7,15 @@
 #include "json.h"
 #include "problem.h"
 
-static const char help[] =
-    "usage: einkorn ops [NAME]... [--json]\n\n"
-    "Lists the operations, or tells all about those named. A dtype's accuracy is the largest error\n"
-    "in units in the last place (ulp); 0 is exact or rounded once, - no bound (see the reference).\n\n"
-    "  --json      write JSON: ops: name, kind, brief, dtypes, variants, ulp, bits, inputs, loops,\n"
-    "              params\n"
-    "  -h, --help  show this text\n";
+static const char help[] = "usage: einkorn ops [NAME]... [--json]\n\n"
+                           "Lists the operations, or tells all about those named. A dtype's "
+                           "accuracy is the largest error\n"
+                           "in units in the last place (ulp); 0 is exact or rounded once, - no "
+                           "bound (see the reference).\n\n"
+                           "  --json      write JSON: ops: name, kind, brief, dtypes, variants, "
+                           "ulp, bits, inputs, loops,\n"
+                           "              params\n"
+                           "  -h, --help  show this text\n";
 
 /* What the loops of one dtype have in common; false if there is none. */
 static bool has_dtype(const ek_op_info *op, ek_dtype dtype, double *ulp)
@@ -148,8 +150,8 @@ static cell ulp_cell(const ek_op_info *op)
 
 static void print_table(int32_t count, const ek_op_info *const *ops)
 {
-    static const char *const heads[] = {"OPERATION", "KIND", "BITS", "ULP F32 F64", "VARIANTS",
-                                        "DTYPES"};
+    static const char *const heads[] = {"OPERATION",   "KIND",     "BITS",
+                                        "ULP F32 F64", "VARIANTS", "DTYPES"};
     enum { COLUMNS = sizeof heads / sizeof heads[0] };
     size_t width[COLUMNS];
     for (int c = 0; c < COLUMNS; c++)
@@ -165,7 +167,7 @@ static void print_table(int32_t count, const ek_op_info *const *ops)
                 dtypes = dtypes_cell(op);
             }
             const char *row[COLUMNS] = {op ? op->name : "", op ? op->kind : "", op ? op->bits : "",
-                                        ulp.text, variants.text, dtypes.text};
+                                        ulp.text,           variants.text,      dtypes.text};
             for (int c = 0; c < COLUMNS; c++) {
                 const char *text = op ? row[c] : heads[c];
                 if (pass == 0 && strlen(text) > width[c])

@@ -46,7 +46,7 @@ static ek_status read_list(const ek_op_info *op, const ek_param_info *info, cons
                            int64_t *list, int32_t *count)
 {
     char *end = (char *)text;
-    for (*count = 0; *end; ) {
+    for (*count = 0; *end;) {
         if (*count == EK_MAX_NDIM)
             return bad_value(op, info, text, "at most 32 whole numbers");
         if (!read_int(end, &end, &list[*count]) || (*end && *end != ',') ||
@@ -94,7 +94,8 @@ ek_status params_add(params *p, const ek_op_info *op, const char *text)
     if (!equals || equals == text)
         return ek_fail(EK_INVALID_ARGUMENT, "parameter '%s' is not NAME=VALUE", text);
     if (p->count == PARAMS_MOST)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: more than %d parameters", op->name, PARAMS_MOST);
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: more than %d parameters", op->name,
+                       PARAMS_MOST);
     size_t length = (size_t)(equals - text);
     snprintf(name, sizeof p->name[0], "%.*s", (int)length, text);
     const ek_param_info *info = find_info(op, name);

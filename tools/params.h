@@ -13,8 +13,9 @@ typedef struct params {
     int64_t list[PARAMS_MOST][EK_MAX_NDIM];
 } params;
 
-/* Adds one parameter. int: a whole number (for one named dtype also a dtype's name); real: a number;
- * bool: 0, 1, true or false; ints: whole numbers with commas, none at all for an empty list. */
+/* Adds one parameter. int: a whole number (for one named dtype also a dtype's name); real: a
+ * number; bool: 0, 1, true or false; ints: whole numbers with commas, none at all for an empty
+ * list. */
 ek_status params_add(params *p, const ek_op_info *op, const char *text);
 
 #endif

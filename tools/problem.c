@@ -11,8 +11,11 @@ problem_form problem_form_of(const ek_op_info *op)
         const char *kind;
         problem_form form;
     } forms[] = {
-        {"reduction", FORM_REDUCTION}, {"argreduction", FORM_REDUCTION}, {"row", FORM_ROW},
-        {"gemm", FORM_GEMM},           {"fill", FORM_FILL},
+        {"reduction", FORM_REDUCTION},
+        {"argreduction", FORM_REDUCTION},
+        {"row", FORM_ROW},
+        {"gemm", FORM_GEMM},
+        {"fill", FORM_FILL},
     };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(op->kind, forms[i].kind) == 0)
@@ -109,8 +112,8 @@ ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape)
     ek_array arrays[EK_MAX_INPUTS];
     const ek_array *in[EK_MAX_INPUTS];
     for (int32_t i = 0; i < p->op->inputs; i++) {
-        arrays[i] = ek_array_view(NULL, (ek_dtype)p->loop->in[i], cpu, p->ndim[i],
-                                  (int64_t *)p->shape[i]);
+        arrays[i] =
+            ek_array_view(NULL, (ek_dtype)p->loop->in[i], cpu, p->ndim[i], (int64_t *)p->shape[i]);
         in[i] = &arrays[i];
     }
     ek_device_close(cpu);
@@ -140,6 +143,5 @@ void problem_dtype_text(const ek_op_info *op, const ek_loop *loop, char *text)
     if (same == 1)
         snprintf(text, PROBLEM_DTYPE_TEXT, "%s", from);
     else
-        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from,
-                 ek_dtype_name((ek_dtype)loop->out));
+        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from, ek_dtype_name((ek_dtype)loop->out));
 }

@@ -1,5 +1,5 @@
-/* One call of an operation, made up from its row: which dtypes, shapes and parameters. How the shapes
- * of the operands belong together is a matter of the kind; everything else is generic. */
+/* One call of an operation, made up from its row: which dtypes, shapes and parameters. How the
+ * shapes of the operands belong together is a matter of the kind; everything else is generic. */
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
@@ -42,8 +42,8 @@ problem_form problem_form_of(const ek_op_info *op);
 void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                   const int64_t *shape);
 
-/* FORM_REDUCTION: reduces the axes whose bits are set. False if the operation cannot: one that takes
- * a single axis can do one or all. */
+/* FORM_REDUCTION: reduces the axes whose bits are set. False if the operation cannot: one that
+ * takes a single axis can do one or all. */
 bool problem_reduce(problem *p, unsigned axes, bool keepdims);
 
 /* FORM_GEMM: sets the shapes of both inputs. */

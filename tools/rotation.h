@@ -1,5 +1,5 @@
-/* Operands of a timed call. On CUDA small operands come in several sets used in turn, so that a call
- * finds them in memory and not in the cache; on the CPU there is one set, hot. */
+/* Operands of a timed call. On CUDA small operands come in several sets used in turn, so that a
+ * call finds them in memory and not in the cache; on the CPU there is one set, hot. */
 #ifndef ROTATION_H
 #define ROTATION_H
 

@@ -10,7 +10,8 @@
 
 static const char help[] =
     "usage: einkorn run OP [OPTION]... [IN.npy]... -o OUT.npy\n\n"
-    "Applies an operation to NumPy files and writes the result to one. Inputs may be in C or Fortran\n"
+    "Applies an operation to NumPy files and writes the result to one. Inputs may be in C or "
+    "Fortran\n"
     "order and in either byte order, and broadcast as in NumPy. bfloat16 is the type '<V2'.\n\n"
     "  -o, --output FILE     where the result goes; written whole or not at all\n"
     "  -d, --device D        cpu, cuda or cuda:N (default cpu)\n"
@@ -29,10 +30,10 @@ typedef struct request {
 /* What a run holds; everything is freed in one place. */
 typedef struct session {
     ek_queue *queue;
-    npy_array in[EK_MAX_INPUTS];    /* on the host, as read */
+    npy_array in[EK_MAX_INPUTS];     /* on the host, as read */
     ek_array operand[EK_MAX_INPUTS]; /* as the operation takes it: a view of in[], or made here */
-    ek_array moved[EK_MAX_INPUTS];  /* copies on the queue's device */
-    ek_array cast[EK_MAX_INPUTS];   /* conversions */
+    ek_array moved[EK_MAX_INPUTS];   /* copies on the queue's device */
+    ek_array cast[EK_MAX_INPUTS];    /* conversions */
     ek_array out, host_out;
 } session;
 
@@ -100,8 +101,8 @@ static ek_status convert_inputs(session *s, const ek_op_info *op, ek_dtype dtype
         if (s->in[i].dtype == loop->in[i])
             continue;
         const ek_array *from = &s->operand[i];
-        EK_TRY(ek_array_alloc(s->queue, (ek_dtype)loop->in[i], from->ndim, from->shape,
-                              &s->cast[i]));
+        EK_TRY(
+            ek_array_alloc(s->queue, (ek_dtype)loop->in[i], from->ndim, from->shape, &s->cast[i]));
         EK_TRY(ek_apply(s->queue, cast, &from, 0, NULL, &s->cast[i]));
         s->operand[i] = s->cast[i];
     }

@@ -50,9 +50,17 @@ static int is_float(ek_dtype dtype)
 static uint64_t special_float(ek_dtype dtype, int64_t index)
 {
     static const double values[] = {
-        0x1p-30,   0x1p-12,   0.1,      0.25,       0.5,      1.0,       1.5,    2.0,
-        2.5,       2.718281828459045,   3.0,        3.141592653589793,   10.0,   17.0,
-        88.72284,  103.9721,  709.783,  745.1333,   8388609.5, 0x1p+31,  0x1p+63, 1e30,
+        0x1p-30,   0x1p-12,
+        0.1,       0.25,
+        0.5,       1.0,
+        1.5,       2.0,
+        2.5,       2.718281828459045,
+        3.0,       3.141592653589793,
+        10.0,      17.0,
+        88.72284,  103.9721,
+        709.783,   745.1333,
+        8388609.5, 0x1p+31,
+        0x1p+63,   1e30,
     };
     enum { VALUES = sizeof values / sizeof values[0] };
     static const int mantissa_bits[EK_DTYPES] = {
@@ -62,8 +70,15 @@ static uint64_t special_float(ek_dtype dtype, int64_t index)
     uint64_t infinity = (UINT64_C(1) << (bits - 1)) - least_normal;
     uint64_t one = encode(dtype, 1.0);
     const uint64_t patterns[] = {
-        0,       1,            least_normal - 1, least_normal, infinity - 1,
-        infinity, infinity + least_normal / 2,    one - 1,      one + 1,
+        0,
+        1,
+        least_normal - 1,
+        least_normal,
+        infinity - 1,
+        infinity,
+        infinity + least_normal / 2,
+        one - 1,
+        one + 1,
         least_normal / 2,
     };
     enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
@@ -80,9 +95,37 @@ static uint64_t special_float(ek_dtype dtype, int64_t index)
 static uint64_t special_int(ek_dtype dtype, int64_t index)
 {
     static const uint64_t values[SPECIALS / 2 - 1] = {
-        0,  1,  2,   3,   4,   5,   6,          7,          8,  9,  10,
-        12, 15, 16,  17,  31,  32,  33,         63,         64, 65, 100,
-        126, 128, 255, 1000, 0x8000, 0x10000, 0x7fffffff, 0x100000000, 0x20000000000001,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        12,
+        15,
+        16,
+        17,
+        31,
+        32,
+        33,
+        63,
+        64,
+        65,
+        100,
+        126,
+        128,
+        255,
+        1000,
+        0x8000,
+        0x10000,
+        0x7fffffff,
+        0x100000000,
+        0x20000000000001,
     };
     uint64_t top = UINT64_C(1) << (8 * ek_dtype_size(dtype) - 1);
     uint64_t value = index / 2 < SPECIALS / 2 - 1 ? values[index / 2] : top;
@@ -101,8 +144,7 @@ static uint64_t ordinary(ek_dtype dtype, uint64_t random)
 /* The pattern of one number. `part` is its place in a complex element, 0 or 1. */
 static uint64_t pattern_of(const sample *s, ek_dtype dtype, int64_t element, int parts, int part)
 {
-    int64_t combination =
-        s->period ? element / s->period : (int64_t)(random_bits(s, element) >> 1);
+    int64_t combination = s->period ? element / s->period : (int64_t)(random_bits(s, element) >> 1);
     switch (s->kind) {
     case SAMPLE_ORDINARY:
         return ordinary(dtype, random_bits(s, parts * element + part));

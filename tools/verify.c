@@ -12,9 +12,12 @@
 
 static const char help[] =
     "usage: einkorn verify [OP]... [OPTION]...\n\n"
-    "Computes the same calls with every CPU variant of this machine, with one and with two threads,\n"
-    "and compares the results bit for bit with those of the baseline variant in one thread (any NaN\n"
-    "equals any other). Measures errors of f16, bf16 and f32 against the operation's own f64 kernel.\n"
+    "Computes the same calls with every CPU variant of this machine, with one and with two "
+    "threads,\n"
+    "and compares the results bit for bit with those of the baseline variant in one thread (any "
+    "NaN\n"
+    "equals any other). Measures errors of f16, bf16 and f32 against the operation's own f64 "
+    "kernel.\n"
     "Operations whose bits are a library's are left out.\n\n"
     "  -d, --device D      compare this device too: cuda or cuda:N (may be repeated)\n"
     "  -t, --dtype T       loops of this dtype only\n"
@@ -22,7 +25,8 @@ static const char help[] =
     "      --json          write JSON: rows: op, dtype, variant, device, compared, differing,\n"
     "                      max_ulp, ulp_allowed, worst_input, held; failed: how many did not hold\n"
     "  -h, --help          show this text\n\n"
-    "Exit status 0 only if no result differs and every error is within what its operation states.\n";
+    "Exit status 0 only if no result differs and every error is within what its operation "
+    "states.\n";
 
 /* The reference has errors too, in double precision: far less than this. */
 static const double slack_ulp = 1e-6;
@@ -161,8 +165,8 @@ static void print_head(const report *r)
         printf("%s %s", i ? "," : "",
                r->columns[i].variant == EK_CUDA ? r->columns[i].device
                                                 : ek_variant_name(r->columns[i].variant));
-    printf("\n\n%-14s %-10s %14s %10s %10s %8s  %s\n", "OPERATION", "DTYPE", "COMPARED", "DIFFERING",
-           "MAX ULP", "ALLOWED", "WORST INPUT");
+    printf("\n\n%-14s %-10s %14s %10s %10s %8s  %s\n", "OPERATION", "DTYPE", "COMPARED",
+           "DIFFERING", "MAX ULP", "ALLOWED", "WORST INPUT");
 }
 
 static void print_loop(const report *r, const loop_report *l)
@@ -266,8 +270,8 @@ static int verify(const request *request, int count, char **names)
     if (status == EK_OK)
         status = command_choose_ops(count, names, ops, &op_count);
     if (status == EK_OK)
-        status = verifier_open(&v, true, request->device_count, (char **)request->devices,
-                               r.columns);
+        status =
+            verifier_open(&v, true, request->device_count, (char **)request->devices, r.columns);
     r.column_count = v.columns;
     if (status == EK_OK && !request->as_json)
         print_head(&r);
@@ -289,9 +293,12 @@ int command_verify(int argc, char **argv)
 {
     enum { EXHAUSTIVE = 256, JSON };
     static const struct option options[] = {
-        {"device", required_argument, NULL, 'd'},     {"dtype", required_argument, NULL, 't'},
-        {"exhaustive", no_argument, NULL, EXHAUSTIVE}, {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},             {0},
+        {"device", required_argument, NULL, 'd'},
+        {"dtype", required_argument, NULL, 't'},
+        {"exhaustive", no_argument, NULL, EXHAUSTIVE},
+        {"json", no_argument, NULL, JSON},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     request r = {.device_count = 0};
     for (int option; (option = command_option(argc, argv, ":d:t:h", options, help)) != -1;) {

@@ -51,8 +51,8 @@ static ek_status make_input(call *c, ek_queue *queue, int32_t i, int64_t first, 
     input *in = &c->in[i];
     sample s = {c->kind, (ek_dtype)p->loop->in[i], i, period};
     int64_t elements = problem_size(p, i);
-    in->view = ek_array_view(NULL, s.dtype, ek_queue_device(queue), p->ndim[i],
-                             (int64_t *)p->shape[i]);
+    in->view =
+        ek_array_view(NULL, s.dtype, ek_queue_device(queue), p->ndim[i], (int64_t *)p->shape[i]);
     if (strided)
         elements = lay_out(i, in, p->ndim[i], p->shape[i], elements);
     EK_TRY(ek_array_alloc(queue, s.dtype, 1, &elements, &in->memory));

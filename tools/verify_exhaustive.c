@@ -1,5 +1,5 @@
-/* All 2^32 inputs: blocks of them, shared out over the processors. Each worker has queues of its own
- * with one thread each, since results do not depend on threads (verify_loop compares that). */
+/* All 2^32 inputs: blocks of them, shared out over the processors. Each worker has queues of its
+ * own with one thread each, since results do not depend on threads (verify_loop compares that). */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,8 +46,8 @@ static ek_status work(shared *s, verifier *v)
 ek_status verify_exhaustive(verifier *v, const ek_op_info *op, const ek_loop *loop,
                             int device_count, char **devices, void (*done)(int64_t blocks))
 {
-    shared s = {.op = op, .loop = loop, .device_count = device_count, .devices = devices,
-                .done = done};
+    shared s = {
+        .op = op, .loop = loop, .device_count = device_count, .devices = devices, .done = done};
     char message[512] = ""; /* a failure's text belongs to the thread that failed */
 #pragma omp parallel
     {

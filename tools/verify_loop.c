@@ -56,8 +56,8 @@ static ek_status verify_reduction(verifier *v, const ek_op_info *op, const ek_lo
         int32_t ndim;
         int64_t shape[3];
     } shapes[] = {
-        {1, {1}},        {1, {127}},       {1, {129}},      {1, {4095}},        {1, {4097}},
-        {1, {ORDINARY}}, {2, {67, 4099}},  {2, {4099, 67}}, {3, {5, 130, 33}},
+        {1, {1}},        {1, {127}},      {1, {129}},      {1, {4095}},       {1, {4097}},
+        {1, {ORDINARY}}, {2, {67, 4099}}, {2, {4099, 67}}, {3, {5, 130, 33}},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         for (unsigned axes = 1; axes < 1u << shapes[i].ndim; axes++) {

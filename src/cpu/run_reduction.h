@@ -5,13 +5,17 @@
 #include "cpu/tree.h"
 #include "reduction.h"
 
+/* Rows of so few elements are reduced without loops of vectors. */
+enum { EK_FEW = 16 };
+
 /* The kernels of one loop. Generated. */
 typedef struct ek_reduction_kernels {
     ek_tree_kernels tree;
     /* Reduces `count` runs of n <= EK_CHUNK elements each, `stride` elements apart. */
     void (*rows)(int64_t count, int64_t n, int64_t stride, const void *x, void *result);
-    /* Lanes take in n <= EK_CHUNK rows of `width` elements, `stride` elements apart. */
-    void (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *lanes);
+    /* Fills lanes from n <= EK_CHUNK rows of `width` elements, `stride` elements apart. Returns how
+     * many lanes are left to be folded. */
+    int64_t (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *lanes);
     /* Results of `count` reductions of n elements, stored `stride` elements apart. */
     void (*finish)(int64_t count, int64_t n, const void *result, void *out, int64_t stride);
     uint8_t in_size, out_size;

@@ -10,8 +10,8 @@ enum {
     TERMS_BYTES = EK_CHUNK * LARGEST_SIZE,
     /* Elements of the rows of a unit. */
     UNIT_ELEMENTS = 4096,
-    /* Fewer columns than this are gathered row by row. */
-    LEAST_COLUMNS = 8,
+    /* Fewer columns than this are gathered row by row, or not split further. */
+    LEAST_COLUMNS = 16,
     /* An exponential costs as much as reading this many times its element. */
     COST = 8,
 };
@@ -84,7 +84,7 @@ static void results_of_chunk(const source *source, int64_t first, int64_t n)
     write_results(source, first, n, elements(source, first, n, buffer), terms_of(source, first));
 }
 
-/* A row of one chunk is looked at three times where it is; its terms are kept. */
+/* A row of one chunk is gathered once at most, and its terms are kept. */
 static void run_short_row(source *source)
 {
     const ek_rowwise_kernels *kernels = source->job->kernels;
@@ -126,21 +126,40 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void sum_of_columns(const source *source, int64_t first, int64_t n, void *terms,
-                           void *result)
+static void sum_of_columns(const source *source, int64_t first, int64_t n, int64_t terms_stride,
+                           void *terms, void *result)
 {
     const ek_rowwise_kernels *kernels = source->job->kernels;
     _Alignas(64) char lanes[EK_TREE_LANES_BYTES];
     int64_t used = ek_tree_lanes(n), step = source->job->rows->row_x[0];
     kernels->add.start(used * source->width, lanes);
     kernels->sum_columns(n, source->width, step, source->x + first * step * kernels->in_size,
-                         source->top, terms, lanes);
+                         source->top, terms_stride, terms, lanes);
     kernels->add.fold(used, source->width, lanes, result);
 }
 
 static void sum_of_column_chunk(const void *data, int64_t first, int64_t n, void *result)
 {
-    sum_of_columns(data, first, n, NULL, result);
+    const source *source = data;
+    int64_t stride = source->job->rows->out_step;
+    sum_of_columns(source, first, n, stride, terms_of(source, first * stride), result);
+}
+
+static void columns_top_and_sum(source *source, void *terms)
+{
+    const job *job = source->job;
+    const ek_rowwise_kernels *kernels = job->kernels;
+    int64_t n = job->rows->n, step = job->rows->row_x[0];
+    kernels->max.start(source->width, source->top);
+    for (int64_t at = 0; at < n; at += EK_CHUNK)
+        kernels->top_columns(smaller(n - at, EK_CHUNK), source->width, step,
+                             source->x + at * step * kernels->in_size, source->top);
+    if (terms) {
+        sum_of_columns(source, 0, n, source->width, terms, source->sum);
+        return;
+    }
+    ek_tree tree = {&kernels->add, source->width, sum_of_column_chunk, source};
+    ek_tree_reduce(&tree, n, 1, source->sum);
 }
 
 static void run_columns(source *source)
@@ -148,24 +167,17 @@ static void run_columns(source *source)
     const job *job = source->job;
     const ek_rowwise_kernels *kernels = job->kernels;
     int64_t n = job->rows->n, step = job->rows->row_x[0], out_step = job->rows->out_step;
-    int64_t width = source->width;
     _Alignas(64) char memory[TERMS_BYTES];
-    bool kept = kernels->uses_terms && n <= EK_CHUNK && n * width * kernels->size <= TERMS_BYTES;
-    void *terms = kept ? memory : NULL;
-    kernels->max.start(width, source->top);
-    for (int64_t at = 0; at < n; at += EK_CHUNK)
-        kernels->top_columns(smaller(n - at, EK_CHUNK), width, step,
-                             source->x + at * step * kernels->in_size, source->top);
-    if (n <= EK_CHUNK) {
-        sum_of_columns(source, 0, n, terms, source->sum);
-    } else {
-        ek_tree tree = {&kernels->add, width, sum_of_column_chunk, source};
-        ek_tree_reduce(&tree, n, 1, source->sum);
-    }
+    source->terms_in_out = kernels->uses_terms && kernels->in_size == kernels->size;
+    bool kept = kernels->uses_terms && !source->terms_in_out && n <= EK_CHUNK &&
+                n * source->width * kernels->size <= TERMS_BYTES;
+    columns_top_and_sum(source, kept ? memory : NULL);
     for (int64_t at = 0; at < n; at += EK_CHUNK)
         kernels->result_columns(
-            smaller(n - at, EK_CHUNK), width, step, source->x + at * step * kernels->in_size, terms,
-            source->top, source->sum, out_step, source->out + at * out_step * kernels->in_size);
+            smaller(n - at, EK_CHUNK), source->width, step,
+            source->x + at * step * kernels->in_size, kept ? source->width : out_step,
+            kept ? memory : terms_of(source, at * out_step), source->top, source->sum, out_step,
+            source->out + at * out_step * kernels->in_size);
 }
 
 static void run_unit(const job *job, int64_t index)
@@ -179,6 +191,11 @@ static void run_unit(const job *job, int64_t index)
     if (job->units.pattern == EK_COLUMNS) {
         source.width = unit.width;
         run_columns(&source);
+        return;
+    }
+    if (job->contiguous && rows->n <= EK_LANES) {
+        job->kernels->short_rows(unit.width, rows->n, ek_units_x_step(&job->units), source.x,
+                                 ek_units_out_step(&job->units), source.out);
         return;
     }
     for (int64_t i = 0; i < unit.width; i++) {
@@ -203,7 +220,8 @@ static ek_pattern choose(const ek_rowwise_kernels *kernels, const ek_rows *rows,
         return EK_GATHER;
     int64_t widest = EK_TREE_WIDTH_BYTES / kernels->size;
     int64_t kept = TERMS_BYTES / kernels->size / rows->n;
-    *most = kept < LEAST_COLUMNS ? widest : smaller(kept, widest);
+    bool in_out = !kernels->uses_terms || kernels->in_size == kernels->size;
+    *most = in_out || kept < LEAST_COLUMNS ? widest : smaller(kept, widest);
     return pattern;
 }
 

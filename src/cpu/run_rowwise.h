@@ -16,14 +16,17 @@ typedef struct ek_rowwise_kernels {
     void (*sum)(int64_t n, const void *x, const void *top, void *terms, void *sum);
     void (*results)(int64_t n, const void *x, const void *terms, const void *top, const void *sum,
                     void *out);
-    /* n rows of `width` columns, `stride` elements apart; their terms are `width` apart. `lanes` is
+    /* `count` rows of n <= EK_LANES elements, `stride` elements apart. */
+    void (*short_rows)(int64_t count, int64_t n, int64_t stride, const void *x, int64_t out_stride,
+                       void *out);
+    /* n rows of `width` columns, `stride` elements apart; their terms `terms_stride`. `lanes` is
      * for ek_tree_lanes(n) sums of each column; top takes in what it holds already. */
     void (*top_columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *top);
     void (*sum_columns)(int64_t n, int64_t width, int64_t stride, const void *x, const void *top,
-                        void *terms, void *lanes);
+                        int64_t terms_stride, void *terms, void *lanes);
     void (*result_columns)(int64_t n, int64_t width, int64_t stride, const void *x,
-                           const void *terms, const void *top, const void *sum, int64_t out_stride,
-                           void *out);
+                           int64_t terms_stride, const void *terms, const void *top,
+                           const void *sum, int64_t out_stride, void *out);
     uint8_t in_size, size; /* bytes of an element in memory and of a number */
     bool uses_terms;       /* for results, not only for the sum */
 } ek_rowwise_kernels;

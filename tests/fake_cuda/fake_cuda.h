@@ -17,8 +17,11 @@ int ek_fake_context_failures(void);
  * program starts by EK_FAKE_FAIL="entry:n" or "entry:n:result". */
 void ek_fake_fail(const char *entry, int n, int result);
 
-/* What is alive: streams, events, pools, blocks of memory, libraries, retained contexts. */
+/* What is alive: streams, events, pools, blocks of memory, retained contexts. */
 int ek_fake_alive(void);
+
+/* Loaded libraries of kernels. */
+int ek_fake_libraries(void);
 
 typedef struct ek_fake_launch {
     const char *kernel;

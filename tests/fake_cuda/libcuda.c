@@ -56,7 +56,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUctx_st contexts[MAX_DEVICES];
 static int device_count = -1; /* until cuInit */
 static entry entries[MAX_ENTRIES];
-static int entry_count, context_failures, alive;
+static int entry_count, context_failures, alive, library_count;
 static block *blocks;
 static CUlibrary libraries;
 static ek_fake_launch last_launch;
@@ -211,6 +211,11 @@ void ek_fake_fail(const char *name, int n, int result)
 int ek_fake_alive(void)
 {
     return alive;
+}
+
+int ek_fake_libraries(void)
+{
+    return library_count;
 }
 
 ek_fake_launch ek_fake_last_launch(void)
@@ -635,7 +640,7 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_o
     pthread_mutex_lock(&lock);
     (*library)->next = libraries;
     libraries = *library;
-    alive++;
+    library_count++;
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
@@ -648,7 +653,7 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
     while (*at != library)
         at = &(*at)->next;
     *at = library->next;
-    alive--;
+    library_count--;
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < library->count; i++)
         free(library->kernels[i]);
