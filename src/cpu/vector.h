@@ -19,6 +19,14 @@
 #    define EK_VEC_BYTES 16
 #endif
 
+/* Before a loop over registers: unrolled as a whole, or the registers would be an array in memory.
+ */
+#if defined(__clang__)
+#    define EK_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#    define EK_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define EK_VEC_INLINE static inline __attribute__((always_inline, unused))
 
 #define EK_VEC_TYPE(name, type)                                                                    \
