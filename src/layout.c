@@ -279,8 +279,8 @@ static ek_status check_shapes(const char *call, int32_t count, const ek_operand 
             int64_t length = in->shape[d];
             if (shift + d < 0 || (length != 1 && length != out->shape[shift + d]))
                 return ek_fail(EK_SHAPE_MISMATCH,
-                               "%s: %s has shape %s: does not broadcast to out's %s", call, in->name,
-                               ek_shape_text(in->ndim, in->shape, text),
+                               "%s: %s has shape %s: does not broadcast to %s's %s", call, in->name,
+                               ek_shape_text(in->ndim, in->shape, text), out->name,
                                ek_shape_text(out->ndim, out->shape, wanted));
             if (length != 1)
                 needed[shift + d] = length;
@@ -289,8 +289,8 @@ static ek_status check_shapes(const char *call, int32_t count, const ek_operand 
     /* An output longer than what the inputs broadcast to would hide a mistake. */
     for (int32_t d = 0; d < out->ndim && !stretch; d++) {
         if (needed[d] != out->shape[d])
-            return ek_fail(EK_SHAPE_MISMATCH, "%s: out has shape %s: the inputs broadcast to %s",
-                           call, ek_shape_text(out->ndim, out->shape, text),
+            return ek_fail(EK_SHAPE_MISMATCH, "%s: %s has shape %s: the inputs broadcast to %s",
+                           call, out->name, ek_shape_text(out->ndim, out->shape, text),
                            ek_shape_text(out->ndim, needed, wanted));
     }
     return EK_OK;
@@ -301,12 +301,12 @@ static ek_status check_overlap(const char *call, int32_t count, const ek_operand
     const ek_operand *out = &operands[0];
     char text[128];
     if (ek_self_overlaps(out))
-        return ek_fail(EK_OVERLAP, "%s: out with shape %s overlaps itself", call,
+        return ek_fail(EK_OVERLAP, "%s: %s with shape %s overlaps itself", call, out->name,
                        ek_shape_text(out->ndim, out->shape, text));
     for (int32_t i = 1; i < count; i++) {
         if (!same_array(out, &operands[i]) && ek_overlaps(out, &operands[i]))
-            return ek_fail(EK_OVERLAP, "%s: out at %p overlaps %s at %p without being it", call,
-                           out->data, operands[i].name, operands[i].data);
+            return ek_fail(EK_OVERLAP, "%s: %s at %p overlaps %s at %p without being it", call,
+                           out->name, out->data, operands[i].name, operands[i].data);
     }
     return EK_OK;
 }

@@ -282,7 +282,7 @@ END_TEST
 START_TEST(refused_and_empty_calls_launch_nothing)
 {
     ek_queue *queue = open_queue("cuda");
-    float *x = floats(queue, 8);
+    float *x = floats(queue, 16);
     int calls = fake.calls(NULL);
     OK(ek_add_f32(queue, 0, x, x, x));
     OK(ek_add_f32(queue, 0, NULL, NULL, NULL));
@@ -291,11 +291,11 @@ START_TEST(refused_and_empty_calls_launch_nothing)
     ck_assert_int_eq(ek_add_f32(queue, 4, x, x, x + 1), EK_OVERLAP);
     ck_assert_int_eq(ek_add_f32(queue, INT64_MAX / 8, x, x, x), EK_INVALID_ARGUMENT);
     float *odd = (float *)((char *)x + 2);
-    ck_assert_int_eq(ek_add_f32(queue, 4, x, odd, x + 4), EK_INVALID_ARGUMENT);
+    ck_assert_int_eq(ek_add_f32(queue, 4, x, odd, x + 8), EK_INVALID_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(ek_error_message(), "ek_add_f32: y is at "));
     int64_t length = 4;
     ek_array a = ek_array_view(odd, EK_F32, ek_queue_device(queue), 1, &length);
-    ek_array out = ek_array_view(x + 4, EK_F32, ek_queue_device(queue), 1, &length);
+    ek_array out = ek_array_view(x + 8, EK_F32, ek_queue_device(queue), 1, &length);
     ck_assert_int_eq(ek_add(queue, &a, &a, &out), EK_INVALID_ARGUMENT);
     ck_assert_int_eq(fake.calls(NULL), calls);
     OK(ek_free(queue, x));

@@ -1,4 +1,5 @@
-/* The runtime: devices, queues, memory, arrays, copies, errors, and what the library must not touch. */
+/* The runtime: devices, queues, memory, arrays, copies, errors, and what the library must not
+ * touch. */
 #include "check_runtime.h"
 
 #include "counts.h"

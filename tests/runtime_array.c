@@ -8,13 +8,13 @@
 #include "einkorn/memory.h"
 
 #ifdef HAVE_DLPACK_DLPACK_H
-#include <dlpack/dlpack.h>
+#    include <dlpack/dlpack.h>
 
-#define SAME(mine, theirs)                                                                         \
-    do {                                                                                           \
-        ck_assert_uint_eq(offsetof(ek_array, mine), offsetof(DLTensor, theirs));                   \
-        ck_assert_uint_eq(sizeof ((ek_array *)0)->mine, sizeof ((DLTensor *)0)->theirs);             \
-    } while (0)
+#    define SAME(mine, theirs)                                                                     \
+        do {                                                                                       \
+            ck_assert_uint_eq(offsetof(ek_array, mine), offsetof(DLTensor, theirs));               \
+            ck_assert_uint_eq(sizeof((ek_array *)0)->mine, sizeof((DLTensor *)0)->theirs);         \
+        } while (0)
 
 START_TEST(layout_is_dlpack)
 {
@@ -37,8 +37,8 @@ START_TEST(layout_is_dlpack)
     static const struct {
         ek_dtype dtype;
         DLDataTypeCode code;
-    } codes[] = {{EK_I8, kDLInt},      {EK_I64, kDLInt},      {EK_U8, kDLUInt},
-                 {EK_U64, kDLUInt},    {EK_F16, kDLFloat},    {EK_F64, kDLFloat},
+    } codes[] = {{EK_I8, kDLInt},      {EK_I64, kDLInt},     {EK_U8, kDLUInt},
+                 {EK_U64, kDLUInt},    {EK_F16, kDLFloat},   {EK_F64, kDLFloat},
                  {EK_BF16, kDLBfloat}, {EK_C64, kDLComplex}, {EK_C128, kDLComplex}};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         ek_array array = ek_array_view(NULL, codes[i].dtype, ek_cpu, 0, NULL);
@@ -70,9 +70,9 @@ START_TEST(other_types_are_refused)
     static const struct {
         uint8_t code, bits;
         uint16_t lanes;
-    } wrong[] = {{0, 1, 1},   {0, 128, 1}, {0, 0, 1},  {1, 4, 1},   {2, 8, 1},  {2, 128, 1},
-                 {3, 64, 1},  {4, 32, 1},  {5, 32, 1}, {5, 16, 1},  {6, 1, 1},  {6, 16, 1},
-                 {7, 8, 1},   {255, 8, 1}, {0, 8, 0},  {0, 8, 2},   {0, 24, 1}, {2, 255, 1}};
+    } wrong[] = {{0, 1, 1},  {0, 128, 1}, {0, 0, 1},  {1, 4, 1},  {2, 8, 1},  {2, 128, 1},
+                 {3, 64, 1}, {4, 32, 1},  {5, 32, 1}, {5, 16, 1}, {6, 1, 1},  {6, 16, 1},
+                 {7, 8, 1},  {255, 8, 1}, {0, 8, 0},  {0, 8, 2},  {0, 24, 1}, {2, 255, 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ek_dtype dtype = EK_DTYPES;
         ek_array array = ek_array_view(NULL, EK_F32, ek_cpu, 0, NULL);

@@ -27,9 +27,10 @@ END_TEST
 
 START_TEST(names_are_refused)
 {
-    static const char *const wrong[] = {"",      "CPU",    "cpu:",    "cpu:x", "cpu:0x", "gpu",
-                                        "cpu:-", "cpu:-1", "cpu: 0",  "cpu0",  "cuda:",  "cuda:-1",
-                                        "cp",    "cuda:x", "cuda:1:", "cudax", "cpu:99999999999"};
+    static const char *const wrong[] = {
+        "",      "CPU",    "cpu:",    "cpu:x", "cpu:0x",         "gpu",
+        "cpu:-", "cpu:-1", "cpu: 0",  "cpu0",  "cuda:",          "cuda:-1",
+        "cp",    "cuda:x", "cuda:1:", "cudax", "cpu:99999999999"};
     ek_device *device = (ek_device *)&device;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ek_status status = ek_device_open(wrong[i], &device);

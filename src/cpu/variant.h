@@ -31,4 +31,7 @@
 #define EK_NOINLINE __attribute__((noinline, noclone)) static
 #endif
 
+/* For what runs once where others run a thousand times: small code, no vectors. */
+#define EK_COMPACT __attribute__((cold)) static
+
 #endif

@@ -1,0 +1,131 @@
+/* How kernels walk rows, and how lanes are folded. The order is that of src/lanes.h; two mappings of
+ * lanes to threads give it, each with the loads that suit the memory. */
+#ifndef EK_CUDA_ROWS_CUH
+#define EK_CUDA_ROWS_CUH
+
+#include <stdint.h>
+#include <string.h>
+
+#include "cuda/rows_args.h"
+#include "lanes.h"
+
+#define EK_ROWS_KERNEL extern "C" __global__ void __launch_bounds__(EK_CUDA_ROWS_THREADS)
+#define EK_INLINE static __device__ __forceinline__
+
+EK_INLINE int64_t ek_smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A value of the thread `delta` above in a group of `width`; all threads of the warp take part. */
+template <typename T> EK_INLINE T ek_shuffle_down(T value, int delta, int width)
+{
+    uint32_t words[(sizeof(T) + 3) / 4] = {};
+    memcpy(words, &value, sizeof value);
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
+        words[i] = __shfl_down_sync(0xffffffffu, words[i], delta, width);
+    memcpy(&value, words, sizeof value);
+    return value;
+}
+
+/* The value of the group's first thread. */
+template <typename T> EK_INLINE T ek_shuffle_first(T value, int width)
+{
+    uint32_t words[(sizeof(T) + 3) / 4] = {};
+    memcpy(words, &value, sizeof value);
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
+        words[i] = __shfl_sync(0xffffffffu, words[i], 0, width);
+    memcpy(&value, words, sizeof value);
+    return value;
+}
+
+/* Folds the lanes of a group's threads, one each; the first thread has the result. */
+template <typename Op> EK_INLINE typename Op::Acc ek_fold_group(typename Op::Acc lane, int width)
+{
+    for (int half = width / 2; half > 0; half /= 2)
+        lane = Op::combine(lane, ek_shuffle_down(lane, half, width));
+    return lane;
+}
+
+/* Spread lanes: thread t of a group of w has the lanes t, w + t, 2 w + t and 3 w + t. Neighbouring
+ * threads load neighbouring elements, wherever the row begins. */
+template <typename Op> EK_INLINE typename Op::Acc ek_fold_spread(typename Op::Acc *lane, int width)
+{
+    lane[0] = Op::combine(lane[0], lane[2]);
+    lane[1] = Op::combine(lane[1], lane[3]);
+    return ek_fold_group<Op>(Op::combine(lane[0], lane[1]), width);
+}
+
+/* Packed lanes: thread t of a warp has the lanes 4 t to 4 t + 3, and loads four elements at once. */
+template <typename Op> EK_INLINE typename Op::Acc ek_fold_packed(typename Op::Acc *lane)
+{
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) {
+#pragma unroll
+        for (int c = 0; c < EK_CUDA_PACK; c++)
+            lane[c] = Op::combine(lane[c], ek_shuffle_down(lane[c], half, 32));
+    }
+    lane[0] = Op::combine(lane[0], lane[2]);
+    lane[1] = Op::combine(lane[1], lane[3]);
+    return Op::combine(lane[0], lane[1]);
+}
+
+constexpr int ek_pack_alignment(int bytes)
+{
+    return bytes < 16 ? bytes : 16;
+}
+
+/* Neighbouring elements, loaded and stored at once. */
+template <typename T, int count>
+struct alignas(ek_pack_alignment(sizeof(T) * count)) ek_row_pack {
+    T at[count];
+
+    EK_INLINE bool fits(const T *memory)
+    {
+        return (uintptr_t)memory % alignof(ek_row_pack) == 0;
+    }
+};
+
+/* Where a row begins. */
+EK_INLINE int64_t ek_row_offset(int64_t row, int ndim, const int64_t *shape, const int64_t *step)
+{
+    int64_t offset = 0;
+#pragma unroll 1
+    for (int d = ndim - 1; d >= 0; d--) {
+        int64_t above = row / shape[d];
+        offset += (row - above * shape[d]) * step[d];
+        row = above;
+    }
+    return offset;
+}
+
+/* Where element i of a row lies. */
+EK_INLINE int64_t ek_element_offset(const ek_cuda_rows &rows, int64_t i)
+{
+    if (rows.row_ndim == 1)
+        return i * rows.row_x[0];
+    return ek_row_offset(i, rows.row_ndim, rows.row_shape, rows.row_x);
+}
+
+/* The chunk of a row that a group of threads works on. Groups past the last row have no elements. */
+struct ek_chunk {
+    int64_t row, chunk, first;
+    int n, thread;
+    bool inside;
+
+    __device__ __forceinline__ ek_chunk(int64_t count, int64_t chunks, int64_t elements, int group)
+    {
+        int64_t unit =
+            (int64_t)blockIdx.x * (EK_CUDA_ROWS_THREADS / group) + (int)threadIdx.x / group;
+        thread = (int)threadIdx.x % group;
+        row = chunks == 1 ? unit : unit / chunks;
+        chunk = unit - row * chunks;
+        inside = row < count;
+        first = chunk * EK_CHUNK;
+        n = inside ? (int)ek_smaller(elements - first, EK_CHUNK) : 0;
+    }
+};
+
+#endif
