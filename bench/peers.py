@@ -2,6 +2,7 @@
 """Times NumPy, PyTorch and CuPy on the rows of `einkorn bench --json`.
 
     peers.py BENCH.json... [-o PEERS.json] [--dtypes f32,f64,...] [--peers numpy,torch,cupy]
+             [--seconds S]
 
 The work is what those files name, so both sides have the same list. A peer has a row where one public
 call of it does the work, into an output that exists already. Copies and sums of two arrays of the
@@ -282,7 +283,7 @@ def limit_rows(rows: list[Row]) -> list[Row]:
     limits = []
     for device in sorted({row.case.device for row in rows}):
         largest = max((row.case for row in rows if row.case.device == device),
-                      key=lambda case: 0 if case.op in GEMM else case.size)
+                      key=lambda case: (0 if case.op in GEMM else case.size, case.threads))
         for op, arrays in (("copy", 2), ("add", 3)):
             case = replace(largest, op=op, dtype="f32", shape=str(largest.size), axes=None)
             limits.append(Row(case, "", "", 1.0, arrays * 4.0 * case.size, "gbps"))
@@ -290,12 +291,13 @@ def limit_rows(rows: list[Row]) -> list[Row]:
 
 
 def work_of(arguments: argparse.Namespace) -> tuple[list[Row], set[Case]]:
-    """What is to be timed, and which of it shows the limits."""
+    """What is to be timed, the largest first, and which of it shows the limits."""
     dtypes = set(arguments.dtypes.split(","))
     rows = [row for path in arguments.bench for row in read_rows(load(path))
             if set(row.case.dtype.split("_")) <= dtypes]
     limits = limit_rows(rows)
-    return list({row.case: row for row in rows + limits}.values()), {row.case for row in limits}
+    work = sorted({row.case: row for row in rows + limits}.values(), key=lambda row: -row.case.size)
+    return work, {row.case for row in limits}
 
 
 def to_json(row: Row) -> dict[str, Any]:
@@ -311,9 +313,14 @@ def run_one(arguments: argparse.Namespace) -> dict[str, Any]:
     device, threads = arguments.device, arguments.threads
     work, limit_cases = work_of(arguments)
     peers = open_peers(arguments.peers.split(","), device, threads)
-    rows = [timed for peer in peers for row in work
-            if (row.case.device, row.case.threads) == (device, threads)
-            and (timed := time_case(peer, row))]
+    rows: list[Row] = []
+    end = time.monotonic() + arguments.seconds
+    mine = [row for row in work if (row.case.device, row.case.threads) == (device, threads)]
+    for number, row in enumerate(mine):
+        if time.monotonic() > end:
+            print(f"peers.py: {device}: no time for {len(mine) - number} rows", file=sys.stderr)
+            break
+        rows += filter(None, (time_case(peer, row) for peer in peers))
     limits: dict[str, float] = {}
     for row in rows:
         if row.case in limit_cases:
@@ -336,10 +343,11 @@ def run_all(arguments: argparse.Namespace) -> dict[str, Any]:
     machine = load(arguments.bench[0]).get("machine") or {"name": platform.node()}
     result: dict[str, Any] = {"machine": machine, "peers": {}, "limits": {}, "rows": []}
     work, _ = work_of(arguments)
+    end = time.monotonic() + arguments.seconds
     for device, threads in sorted({(row.case.device, row.case.threads) for row in work}):
         command = [sys.executable, __file__, *map(str, arguments.bench), "--device", device,
                    "--threads", str(threads), "--dtypes", arguments.dtypes,
-                   "--peers", arguments.peers]
+                   "--peers", arguments.peers, "--seconds", str(end - time.monotonic())]
         child = subprocess.run(command, env=child_env(threads), stdout=subprocess.PIPE, check=False)
         if child.returncode != 0:
             print(f"peers.py: {device}, {threads} threads: failed", file=sys.stderr)
@@ -357,6 +365,8 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, help="file for the JSON (standard output)")
     parser.add_argument("--dtypes", default="f16,bf16,f32,f64", help="those to time (%(default)s)")
     parser.add_argument("--peers", default="numpy,torch,cupy", help="libraries (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=3600.0,
+                        help="start no row after this time (%(default)g)")
     parser.add_argument("--device", help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

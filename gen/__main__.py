@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gen.model import Op
 from gen.read import (BodyRenderer, TemplateError, environment, find_templates, read_op)
-from gen.write import Tree, add_filters, render, write_index
+from gen.write import Tree, add_filters, remove_deleted, render, write_index
 
 
 def arguments() -> argparse.Namespace:
@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
         make_paths = {name: os.path.relpath(path, options.templates.parent)
                       if path.is_relative_to(options.templates) else str(path)
                       for name, path in paths.items()}
+        remove_deleted(ops, tree)
         write_index(env, ops, tree, make_paths)
     return 0
 

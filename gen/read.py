@@ -20,6 +20,18 @@ from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, Body, Dtype, Kind
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits"})
 
+# Keys with a text, and with a list of texts.
+TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc"})
+LISTS = frozenset({"args", "in", "edges"})
+
+BITS = ("same", "library")
+
+# The most array operands an operation in the table may take; EK_MAX_INPUTS in table.h.
+MAX_INPUTS = 3
+
+# An edge: a number as C writes it, or what is none.
+NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*)?p[-+]?\d+)")
+
 # Body functions that include/einkorn/body.h has by hand.
 PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex"})
 
@@ -60,12 +72,15 @@ def read_op(env: jinja2.Environment, path: Path) -> Op:
     except jinja2.TemplateSyntaxError as error:
         raise TemplateError(f"{path}:{error.lineno}: {error.message}") from error
     literal, line = _literal(tree, path)
+    if tree.find(nodes.Extends) is None:
+        raise TemplateError(f"{path}:1: '{{% extends skeleton %}}' is missing")
     return _Checker(path, line, literal, _blocks(tree)).op()
 
 
 def _literal(tree: nodes.Template, path: Path) -> tuple[dict[str, Any], int]:
     for node in tree.find_all(nodes.Assign):
         if isinstance(node.target, nodes.Name) and node.target.name == "op":
+            assert isinstance(node.node, nodes.Expr)
             try:
                 value = node.node.as_const()
             except nodes.Impossible:
@@ -101,6 +116,7 @@ class _Checker:
         name = self.path.stem
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise self.fail(f"'{name}' is no name: lower-case letters, digits and _ are allowed")
+        self.check_values()
         kind = self.kind()
         allowed = COMMON_KEYS | kind.keys
         for key in self.literal:
@@ -109,6 +125,8 @@ class _Checker:
         if "doc" not in self.blocks:
             raise self.fail("block 'doc' is missing")
         args = self.args(kind)
+        if kind.table and len(args) > MAX_INPUTS:
+            raise self.fail(f"'args' has {len(args)} names: at most {MAX_INPUTS} are allowed")
         dtypes = self.dtypes(kind)
         ins = tuple(self.literal.get("in", kind.ins or ("T",) * len(args)))
         if len(ins) != len(args):
@@ -119,6 +137,24 @@ class _Checker:
                   dtypes=dtypes, loops=loops, edges=tuple(map(str, self.get("edges", []))),
                   reference=str(self.get("reference", " ")).strip(),
                   domain=str(self.get("domain", "all")), meta=dict(self.literal))
+
+    def check_values(self) -> None:
+        for key in sorted(TEXTS & self.literal.keys()):
+            if not isinstance(self.literal[key], str):
+                raise self.fail(f"'{key}' must be a text")
+        for key in sorted(LISTS & self.literal.keys()):
+            value = self.literal[key]
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise self.fail(f"'{key}' must be a list of texts")
+        for edge in self.literal.get("edges", []):
+            if not NUMBER.fullmatch(edge):
+                raise self.fail(f"edge '{edge}' is no number")
+        ulp = self.literal.get("ulp", 0)
+        for value in ulp.values() if isinstance(ulp, dict) else [ulp]:
+            if not isinstance(value, (int, float)):
+                raise self.fail("'ulp' must be a number, or a dictionary of numbers by dtype")
+        if self.literal.get("bits", "same") not in BITS:
+            raise self.fail(f"unknown bits '{self.literal['bits']}': allowed are {', '.join(BITS)}")
 
     def kind(self) -> Kind:
         name = self.get("kind")

@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 
 from gen.model import DTYPES, KINDS, Op, dtype_by_rule
+from gen.read import TemplateError
 
 # Where a skeleton's output goes: `templates/kinds/<family>/<skeleton>.j2`, or the one in `common`.
 OUTPUTS = {
@@ -90,10 +91,23 @@ def render(env: jinja2.Environment, op: Op, tree: Tree) -> None:
             "skeleton": f"kinds/{skeleton.parent.name}/{skeleton.name}", "this": op,
             "source": f"{op.path.parent.name}/{op.path.name}",
             "made_with": f"kinds/{skeleton.parent.name}/{skeleton.name}"}
-        write_if_changed(tree.out / path, template.render(values))
+        try:
+            text = template.render(values)
+        except jinja2.TemplateError as error:
+            raise TemplateError(f"{op.path}:1: {name}: {error.message}") from error
+        write_if_changed(tree.out / path, text)
     stamp = tree.out / "stamp" / op.name
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.write_text("", encoding="utf-8")
+
+
+def remove_deleted(ops: dict[str, Op], tree: Tree) -> None:
+    """Deletes what operations left whose templates are gone, or their headers would be installed."""
+    for stamp in (tree.out / "stamp").glob("*"):
+        if stamp.name not in ops:
+            for path in OUTPUTS.values():
+                (tree.out / path.format(op=stamp.name)).unlink(missing_ok=True)
+            stamp.unlink()
 
 
 def write_index(env: jinja2.Environment, ops: dict[str, Op], tree: Tree,

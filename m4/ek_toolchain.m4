@@ -49,7 +49,7 @@ AC_DEFUN([EK_VARIANTS], [
 # EK_CHECKS: --enable-werror and --enable-sanitizers.
 AC_DEFUN([EK_CHECKS], [
   EK_WARNING_CFLAGS=
-  EK_TRY_FLAGS([EK_WARNING_CFLAGS], [-Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas])
+  EK_TRY_FLAGS([EK_WARNING_CFLAGS], [-Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas -Wno-pass-failed])
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors])])
   AS_IF([test "x$enable_werror" = xyes], [EK_WARNING_CFLAGS="$EK_WARNING_CFLAGS -Werror"])
   AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers@<:@=LIST@:>@],

@@ -109,11 +109,12 @@ ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape)
 {
     ek_device *cpu;
     EK_TRY(ek_device_open("cpu", &cpu));
+    static uint64_t nothing; /* shapes alone count, but an array has data */
     ek_array arrays[EK_MAX_INPUTS];
     const ek_array *in[EK_MAX_INPUTS];
     for (int32_t i = 0; i < p->op->inputs; i++) {
-        arrays[i] =
-            ek_array_view(NULL, (ek_dtype)p->loop->in[i], cpu, p->ndim[i], (int64_t *)p->shape[i]);
+        arrays[i] = ek_array_view(&nothing, (ek_dtype)p->loop->in[i], cpu, p->ndim[i],
+                                  (int64_t *)p->shape[i]);
         in[i] = &arrays[i];
     }
     ek_device_close(cpu);

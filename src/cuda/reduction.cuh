@@ -192,19 +192,18 @@ template <typename Op> struct ek_reduction {
     {
         constexpr int width = columns_of_thread;
         for (int k = lane_thread; k < n; k += EK_CUDA_THREAD_LANES * lanes) {
+            /* Rows past the end repeat the last one and do not count, so that all loads are
+             * unconditional and under way together. */
             ek_row_pack<In, width> loaded[EK_CUDA_THREAD_LANES];
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
-                const In *from = x + (int64_t)(k + i * lanes) * step;
-                if (k + i * lanes >= n)
-                    continue;
+                const In *from = x + (int64_t)min(k + i * lanes, n - 1) * step;
                 if (pack) {
                     loaded[i] = *(const ek_row_pack<In, width> *)from;
                 } else {
 #pragma unroll
                     for (int v = 0; v < width; v++)
-                        if (v * apart < count)
-                            loaded[i].at[v] = from[v * apart];
+                        loaded[i].at[v] = from[v * apart < count ? v * apart : 0];
                 }
             }
 #pragma unroll
@@ -213,10 +212,9 @@ template <typename Op> struct ek_reduction {
                     continue;
 #pragma unroll
                 for (int v = 0; v < width; v++)
-                    if (pack || v * apart < count)
-                        lane[i][v] = Op::combine(
-                            lane[i][v], Op::element(loaded[i].at[v], first + k + i * lanes,
-                                                    context[v]));
+                    lane[i][v] = Op::combine(
+                        lane[i][v],
+                        Op::element(loaded[i].at[v], first + k + i * lanes, context[v]));
             }
         }
     }
