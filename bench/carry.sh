@@ -1,13 +1,14 @@
 #!/bin/sh
 # usage: carry.sh BUILD OUT
 #
-# Puts what bench/run-gpu.sh runs into the folder OUT: the programs of BUILD without their symbols, the
-# digits example, and the shared libraries they need that a machine without Check and MPFR lacks. It
-# has the C library (as new as here), OpenMP and OpenBLAS itself.
+# Puts what bench/run-gpu.sh runs into the folder OUT: the programs of BUILD without their symbols,
+# the digits example, and the shared libraries they need that a machine without Check and MPFR lacks.
+# It has the C library (as new as here), OpenMP and OpenBLAS itself.
 set -eu
 build=${1:?usage: carry.sh BUILD OUT}
 out=${2:?usage: carry.sh BUILD OUT}
 top=$(cd "$(dirname "$0")/.." && pwd)
+system='libc|libm|libdl|librt|libpthread|libgomp|libgcc_s|libstdc\+\+|libopenblas|libgfortran|libquadmath'
 staged=$(mktemp -d)
 trap 'rm -rf "$staged"' EXIT
 
@@ -34,7 +35,7 @@ done
 find "$out" -maxdepth 2 -type f -perm -u+x ! -path '*/lib/*' -exec strip {} + \
     -exec ldd {} + |
     sed -n 's/.* => \(\/[^ ]*\).*/\1/p' | sort -u |
-    grep -Ev '/(libc|libm|libdl|librt|libpthread|libgomp|libgcc_s|libstdc\+\+|libopenblas|libgfortran|libquadmath)\.so' |
+    grep -Ev "/($system)\.so" |
     while read -r library; do
         cp -L "$library" "$out/lib/"
     done

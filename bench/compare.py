@@ -4,7 +4,8 @@
     compare.py FILE.json... [--svg FILE] [--dtype f32] [--title TEXT] [--call array]
 
 The files are what `einkorn bench --json` and peers.py wrote, in any order. Our time is that of the
-typed call where there is one; with --call array, that of the call for arrays of any layout. A number in a peer's column is how many times as fast as the peer Einkorn is: above 1 it is faster.
+typed call where there is one; with --call array, that of the call for arrays of any layout. A
+number in a peer's column is how many times as fast as the peer Einkorn is: above 1 it is faster.
 """
 
 from __future__ import annotations

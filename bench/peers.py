@@ -4,10 +4,11 @@
     peers.py BENCH.json... [-o PEERS.json] [--dtypes f32,f64,...] [--peers numpy,torch,cupy]
              [--seconds S]
 
-The work is what those files name, so both sides have the same list. A peer has a row where one public
-call of it does the work, into an output that exists already. Copies and sums of two arrays of the
-largest size are always timed: they are the peers' reading of the machine's limit. Each number of
-threads has a process of its own, started with it; a library that is missing is left out and named.
+The work is what those files name, so both sides have the same list. A peer has a row where one
+public call of it does the work, into an output that exists already. Copies and sums of two arrays
+of the largest size are always timed: they are the peers' reading of the machine's limit. Each
+number of threads has a process of its own, started with it; a library that is missing is left out
+and named.
 """
 
 from __future__ import annotations
@@ -217,7 +218,8 @@ class PyTorch(Peer):
         if case.op in MOVE:
             return self._move
         if case.op == "gelu":
-            gelu: Callable[..., object] = self.module._C._nn.gelu  # nn.functional.gelu with its out=
+            # What torch.nn.functional.gelu is, with its out=.
+            gelu: Callable[..., object] = self.module._C._nn.gelu
             return gelu
         name = TORCH.get(case.op)
         function: Optional[Callable[..., object]] = getattr(self.module, name) if name else None

@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: run-cpu.sh BUILD OUT
 #
-# Times every operation of BUILD on the CPU, what its calls cost, and the peers that are installed, and
-# puts JSON, a table and a chart into OUT. About five minutes on two cores.
+# Times every operation of BUILD on the CPU, what its calls cost, and the peers that are installed,
+# and puts JSON, a table and a chart into OUT. About five minutes on two cores.
 set -eu
 build=${1:?usage: run-cpu.sh BUILD OUT}
 out=${2:?usage: run-cpu.sh BUILD OUT}
@@ -34,7 +34,8 @@ if [ -n "$peers" ]; then
     "$peers" -W ignore "$here/peers.py" "$@" -o "$out/peers.json"
     set -- "$@" "$out/peers.json"
 else
-    echo "peers: left out, no Python here imports numpy or torch (packages python3-numpy, python3-torch)"
+    echo "peers: left out, no Python here imports numpy or torch:" \
+        "install the packages python3-numpy and python3-torch"
 fi
 if [ -n "$script" ]; then
     "$script" "$here/compare.py" "$@" --svg "$out/chart.svg" >"$out/table.md"

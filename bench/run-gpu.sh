@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: run-gpu.sh OUT [STEP...]
 #
-# Runs all that needs a GPU and writes JSON, a log and a summary into the folder OUT. Each step has a
-# time limit of its own, a failed one does not stop the others, and all together end within nine
+# Runs all that needs a GPU and writes JSON, a log and a summary into the folder OUT. Each step has
+# a time limit of its own, a failed one does not stop the others, and all together end within nine
 # minutes. The programs are those that bench/carry.sh put into _carry (CARRY names another folder).
 #
 #   env         the machine, its versions, and what the programs lack here
@@ -65,7 +65,8 @@ write() {
 
 step_env() {
     nvidia-smi
-    nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem --format=csv
+    nvidia-smi --format=csv \
+        --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem
     uname -srm
     lscpu | grep -E '^(Model name|CPU\(s\)|Thread|L[123])'
     nvcc --version | tail -n 2
@@ -79,7 +80,7 @@ for name in ("numpy", "torch", "cupy"):
     except Exception as problem:
         print(name, "missing:", problem)'
     local program missing=0
-    for program in "$einkorn" "$carry"/bench/overhead "$carry"/_build/digits "$carry"/tests/check_*; do
+    for program in "$einkorn" "$carry"/{bench/overhead,_build/digits} "$carry"/tests/check_*; do
         ours ldd "$program" | grep 'not found' && echo "  needed by $program" && missing=1
     done
     ours "$einkorn" info && [ "$missing" = 0 ]
@@ -102,13 +103,14 @@ step_exhaustive() {
     write exhaustive.json "$einkorn" verify --device cuda --exhaustive --dtype f32 --json
 }
 
-# Small arrays of one dtype: everything is many times slower under these tools. Races are a matter of
-# shared memory, which only some kernels have.
+# Small arrays of one dtype: everything is many times slower under these tools. Races are a matter
+# of shared memory, which only some kernels have.
 step_sanitize() {
     local status=0
     echo "-- memcheck"
     ours timeout --foreground 60 compute-sanitizer --tool memcheck --error-exitcode 9 \
-        "$einkorn" verify --device cuda --dtype f32 exp add where cast sum argmax softmax gemm_exact || status=1
+        "$einkorn" verify --device cuda --dtype f32 \
+        exp add where cast sum argmax softmax gemm_exact || status=1
     echo "-- racecheck"
     ours timeout --foreground 60 compute-sanitizer --tool racecheck --error-exitcode 9 \
         "$einkorn" verify --device cuda --dtype f32 sum argmax softmax gemm_exact || status=1

@@ -23,6 +23,7 @@ int main(void)
 {
     ek_counts counts = {0, 0, 0};
     Suite *suite = suite_create("runtime");
+    suite_add_tcase(suite, ek_harness_case());
     suite_add_tcase(suite, ek_device_case());
     suite_add_tcase(suite, ek_queue_case());
     suite_add_tcase(suite, ek_array_case());

@@ -16,6 +16,7 @@ TCase *ek_broadcast_case(void);
 TCase *ek_overlap_case(void);
 TCase *ek_copy_case(void);
 TCase *ek_environment_case(void);
+TCase *ek_harness_case(void);
 
 /* Asserts that a call gave EK_OK, or else its status and a message with `word` in it. */
 #define EK_MUST(call)                                                                              \

@@ -213,7 +213,7 @@ int main(int argc, char **argv)
             size = change(file, size);
         LLVMFuzzerTestOneInput(file, size);
     }
-    printf("%ld files\n", iterations);
+    printf("%ld damaged files\nek-counts: 1 0 0\n", iterations);
     return 0;
 }
 

@@ -390,5 +390,13 @@ class WithNumpy(CommandTest):
                     self.assertTrue(numpy.array_equal(out, x))
 
 
+def main() -> int:
+    """Runs the tests and prints the line that all test programs end with."""
+    result = unittest.main(exit=False).result
+    failed, skipped = len(result.failures) + len(result.errors), len(result.skipped)
+    print(f"ek-counts: {max(result.testsRun - failed - skipped, 0)} {failed} {skipped}")
+    return 0 if result.wasSuccessful() else 1
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
+    sys.exit(main())

@@ -13,29 +13,30 @@
 #include "progress.h"
 
 static const char help[] =
-    "usage: einkorn bench [OP]... [OPTION]...\n\n"
-    "Times operations and sets them beside what this machine can do, measured in the same run: "
-    "loops\n"
-    "that only move data (on CUDA a copy between cold arrays), OpenBLAS or cuBLAS for matrix "
-    "products.\n"
-    "Arrays are hot in the cache on the CPU if they fit, and cold on CUDA.\n\n"
+    "usage: einkorn bench [OP]... [OPTION]...\n"
+    "\n"
+    "Times operations and sets them beside what this machine can do, measured in\n"
+    "the same run: loops that only move data (on CUDA a copy between cold arrays),\n"
+    "OpenBLAS or cuBLAS for matrix products. On the CPU arrays are hot in the cache\n"
+    "if they fit; on CUDA they are cold.\n"
+    "\n"
     "  -d, --device D      cpu, cuda or cuda:N (default cpu)\n"
-    "  -s, --sizes N,...   elements of an input, 2^28 is allowed too; for a matrix product its "
-    "side\n"
-    "                      (defaults: 16,1000,100000,32000000; CUDA 1000,1000000,2^28;\n"
-    "                      products 64,256,1024; CUDA 512,4096)\n"
-    "  -t, --dtype T       the dtype (default f32, or the first an operation has); all for every "
-    "one\n"
-    "      --threads N     threads a call may use (default 1, for large arrays also all)\n"
-    "      --variant V     a CPU variant instead of the best: base, avx2, avx512, neon\n"
-    "      --min-time MS   the least time to measure each row for (default 100)\n"
-    "      --json          write JSON: machine, limits, rows: op, dtype, device, variant, call, "
-    "shape,\n"
-    "                      params, threads, ns, spread, host_ns, gbps or gflops, limit, share\n"
-    "  -h, --help          show this text\n\n"
-    "ns is the median, spread the distance of the quartiles as a share of it; gbps counts every "
-    "input\n"
-    "and output once; share is the part of the limit that was reached.\n";
+    "  -s, --sizes N,...   elements of an input, 2^28 is allowed too; for a matrix\n"
+    "                      product its side, where those above 16384 are left out\n"
+    "                      (default 16,1000,100000,32000000, on CUDA\n"
+    "                      1000,1000000,2^28; products 64,256,1024 and 512,4096)\n"
+    "  -t, --dtype T       the dtype, or all (default f32, or the first there is)\n"
+    "      --threads N     threads a call may use (default 1, and for large arrays\n"
+    "                      also all)\n"
+    "      --variant V     base, avx2, avx512 or neon instead of the best\n"
+    "      --min-time MS   measure each row for at least this long (default 100)\n"
+    "      --json          write JSON: machine, limits, rows: op, dtype, device,\n"
+    "                      variant, call, shape, params, threads, ns, best_ns,\n"
+    "                      spread, host_ns (CUDA), gbps or gflops, limit, share\n"
+    "  -h, --help          show this text\n"
+    "\n"
+    "ns is the median, spread the distance of the quartiles as a share of it; gbps\n"
+    "counts every input and output once; share is the part of the limit reached.\n";
 
 enum { MOST_SIZES = 16 };
 
@@ -141,6 +142,7 @@ static void write_row(json *out, const bench_row *row)
     else
         json_null(out, "threads");
     json_number(out, "ns", row->time.ns);
+    json_number(out, "best_ns", row->time.best_ns);
     json_number(out, "spread", row->time.spread);
     if (row->time.host_ns > 0)
         json_number(out, "host_ns", row->time.host_ns);
@@ -253,7 +255,7 @@ static ek_status bench_reduction(session *s, const ek_op_info *op, const ek_loop
 
 static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loop, int64_t size)
 {
-    enum { ROW = 1024, LARGE = 1 << 18, LARGE_GEMM = 256 };
+    enum { ROW = 1024, LARGE = 1 << 18, LARGE_GEMM = 256, MOST_GEMM = 16384 };
     problem p;
     int64_t none = 0, rows[] = {size / ROW, ROW};
     gemm_size square = {.m = size, .n = size, .k = size, .alpha = 1};
@@ -267,6 +269,8 @@ static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loo
             problem_init(&p, op, loop, 1, &size);
         return bench_threads(s, &p, size >= LARGE);
     case FORM_GEMM:
+        if (size > MOST_GEMM)
+            return EK_OK;
         problem_init(&p, op, loop, 0, &none);
         problem_gemm(&p, &square);
         return bench_threads(s, &p, size >= LARGE_GEMM);

@@ -7,12 +7,13 @@
 #include "einkorn/version.h"
 #include "json.h"
 
-static const char help[] =
-    "usage: einkorn info [--json]\n\n"
-    "Tells the version, what was built, the devices and CPU variants this machine has, and how\n"
-    "many threads a call may use.\n\n"
-    "  --json      write JSON: version, build, devices, variants, threads\n"
-    "  -h, --help  show this text\n";
+static const char help[] = "usage: einkorn info [--json]\n"
+                           "\n"
+                           "Tells the version, what was built, the devices and CPU variants\n"
+                           "of this machine, and how many threads a call may use.\n"
+                           "\n"
+                           "  --json      write JSON: version, build, devices, variants, threads\n"
+                           "  -h, --help  show this text\n";
 
 static const struct {
     const char *name;

@@ -7,7 +7,7 @@
 #include "rotation.h"
 #include "timing.h"
 
-enum { MOST = 256, LEAST_BYTES = 4096 };
+enum { MOST = 256, LEAST_BYTES = 1024 };
 
 static struct {
     bool cuda;

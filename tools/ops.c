@@ -7,14 +7,14 @@
 #include "json.h"
 #include "problem.h"
 
-static const char help[] = "usage: einkorn ops [NAME]... [--json]\n\n"
-                           "Lists the operations, or tells all about those named. A dtype's "
-                           "accuracy is the largest error\n"
-                           "in units in the last place (ulp); 0 is exact or rounded once, - no "
-                           "bound (see the reference).\n\n"
-                           "  --json      write JSON: ops: name, kind, brief, dtypes, variants, "
-                           "ulp, bits, inputs, loops,\n"
-                           "              params\n"
+static const char help[] = "usage: einkorn ops [NAME]... [--json]\n"
+                           "\n"
+                           "Lists the operations, or tells all about those named. Accuracy is\n"
+                           "the largest error in units in the last place (ulp): 0 is exact or\n"
+                           "rounded once; - means that no bound is stated.\n"
+                           "\n"
+                           "  --json      write JSON: ops: name, kind, brief, dtypes, variants,\n"
+                           "              ulp, bits, inputs, params, loops\n"
                            "  -h, --help  show this text\n";
 
 /* What the loops of one dtype have in common; false if there is none. */
@@ -188,13 +188,16 @@ static void print_op(const ek_op_info *op)
         printf(" %s", op->input_names[k]);
     printf("%s\n  bits      %s\n  variants  %s\n  dtypes    %s\n", op->inputs ? "" : " none",
            op->bits, variants_cell(op).text, dtypes_cell(op).text);
+    bool stated = false;
     printf("  ulp      ");
     for (int t = 0; t < EK_DTYPES; t++) {
         double ulp;
-        if (has_dtype(op, (ek_dtype)t, &ulp) && ulp >= 0)
-            printf(" %s %g", ek_dtype_name((ek_dtype)t), ulp);
+        if (!has_dtype(op, (ek_dtype)t, &ulp) || ulp < 0)
+            continue;
+        printf(" %s %g", ek_dtype_name((ek_dtype)t), ulp);
+        stated = true;
     }
-    printf("\n");
+    printf("%s\n", stated ? "" : " no bound");
     for (int32_t k = 0; k < op->param_count; k++)
         printf("  --param %s=%s: %s\n", op->params[k].name, op->params[k].type,
                op->params[k].brief);

@@ -9,17 +9,20 @@
 #include "problem.h"
 
 static const char help[] =
-    "usage: einkorn run OP [OPTION]... [IN.npy]... -o OUT.npy\n\n"
-    "Applies an operation to NumPy files and writes the result to one. Inputs may be in C or "
-    "Fortran\n"
-    "order and in either byte order, and broadcast as in NumPy. bfloat16 is the type '<V2'.\n\n"
-    "  -o, --output FILE     where the result goes; written whole or not at all\n"
-    "  -d, --device D        cpu, cuda or cuda:N (default cpu)\n"
-    "  -t, --dtype T         convert the inputs to T first; for a cast, the dtype of the result\n"
-    "  -p, --param K=V       a parameter; a list is written 0,1 (einkorn ops OP names them)\n"
-    "      --cpu VARIANT     base, avx2, avx512 or neon instead of the best\n"
-    "      --threads N       threads a call may use\n"
-    "  -h, --help            show this text\n";
+    "usage: einkorn run OP [OPTION]... [IN.npy]... -o OUT.npy\n"
+    "\n"
+    "Applies an operation to NumPy files and writes the result to one. Inputs may\n"
+    "be in C or Fortran order and in either byte order, and broadcast as in NumPy.\n"
+    "bfloat16 is the type '<V2'.\n"
+    "\n"
+    "  -o, --output FILE   where the result goes; written whole or not at all\n"
+    "  -d, --device D      cpu, cuda or cuda:N (default cpu)\n"
+    "  -t, --dtype T       convert the inputs to T first; of a cast and of an\n"
+    "                      operation without inputs, the dtype of the result\n"
+    "  -p, --param K=V     a parameter, a list as 0,1 (einkorn ops OP names them)\n"
+    "      --cpu VARIANT   base, avx2, avx512 or neon instead of the best\n"
+    "      --threads N     threads a call may use\n"
+    "  -h, --help          show this text\n";
 
 typedef struct request {
     const char *device, *output, *variant, *threads, *dtype;

@@ -75,6 +75,7 @@ static ek_status measure(stopwatch *w, timing_fn *call, void *context, double le
     qsort(batches, (size_t)count, sizeof *batches, compare);
     qsort(issued, (size_t)count, sizeof *issued, compare);
     out->ns = batches[count / 2];
+    out->best_ns = batches[0];
     out->spread = (batches[3 * count / 4] - batches[count / 4]) / out->ns;
     out->host_ns = on_cuda(w) ? issued[count / 2] : 0;
     return EK_OK;

@@ -11,6 +11,7 @@ typedef ek_status timing_fn(void *context, int64_t calls);
 
 typedef struct timing {
     double ns;      /* of one call, the median of all batches; on CUDA by the device's clock */
+    double best_ns; /* the shortest batch */
     double spread;  /* distance of the quartiles as a share of the median */
     double host_ns; /* CUDA: what the calling thread needs to issue one call; else 0 */
 } timing;

@@ -11,22 +11,24 @@
 #include "progress.h"
 
 static const char help[] =
-    "usage: einkorn verify [OP]... [OPTION]...\n\n"
-    "Computes the same calls with every CPU variant of this machine, with one and with two "
-    "threads,\n"
-    "and compares the results bit for bit with those of the baseline variant in one thread (any "
-    "NaN\n"
-    "equals any other). Measures errors of f16, bf16 and f32 against the operation's own f64 "
-    "kernel.\n"
-    "Operations whose bits are a library's are left out.\n\n"
-    "  -d, --device D      compare this device too: cuda or cuda:N (may be repeated)\n"
+    "usage: einkorn verify [OP]... [OPTION]...\n"
+    "\n"
+    "Computes the same calls with every CPU variant of this machine, in one and in\n"
+    "two threads, and compares the results bit for bit with those of the baseline\n"
+    "variant in one thread (any NaN equals any other). Measures errors of f16, bf16\n"
+    "and f32 against the operation's own f64 kernel. Operations whose bits are a\n"
+    "library's are left out.\n"
+    "\n"
+    "  -d, --device D      compare this device too: cuda or cuda:N (repeatable)\n"
     "  -t, --dtype T       loops of this dtype only\n"
     "      --exhaustive    all 2^32 inputs of operations with one f32 input\n"
-    "      --json          write JSON: rows: op, dtype, variant, device, compared, differing,\n"
-    "                      max_ulp, ulp_allowed, worst_input, held; failed: how many did not hold\n"
-    "  -h, --help          show this text\n\n"
-    "Exit status 0 only if no result differs and every error is within what its operation "
-    "states.\n";
+    "      --json          write JSON: rows: op, dtype, variant, device, compared,\n"
+    "                      differing, max_ulp, ulp_allowed, worst_input, held;\n"
+    "                      failed: how many rows did not hold\n"
+    "  -h, --help          show this text\n"
+    "\n"
+    "Exit status 0 only if no result differs and every error is within what its\n"
+    "operation states.\n";
 
 /* The reference has errors too, in double precision: far less than this. */
 static const double slack_ulp = 1e-6;

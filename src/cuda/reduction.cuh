@@ -34,10 +34,28 @@ template <typename Op> struct ek_reduction {
     /* n elements, whose accumulators load(i) gives, by spread lanes. */
     template <typename Load> EK_INLINE Acc spread(int n, int thread, int group, const Load &load)
     {
+        constexpr int steps = 4;
         Acc lane[EK_CUDA_PACK];
         clear(lane);
-#pragma unroll 4
-        for (int k = thread; k < n; k += EK_CUDA_PACK * group) {
+        int k = thread, step = EK_CUDA_PACK * group;
+#pragma unroll 1
+        for (; k - thread + steps * step <= n; k += steps * step) {
+            Acc loaded[steps][EK_CUDA_PACK];
+#pragma unroll
+            for (int s = 0; s < steps; s++) {
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    loaded[s][c] = load(k + s * step + c * group);
+            }
+#pragma unroll
+            for (int s = 0; s < steps; s++) {
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    lane[c] = Op::combine(lane[c], loaded[s][c]);
+            }
+        }
+#pragma unroll 2
+        for (; k < n; k += step) {
 #pragma unroll
             for (int c = 0; c < EK_CUDA_PACK; c++)
                 if (k + c * group < n)
@@ -46,21 +64,33 @@ template <typename Op> struct ek_reduction {
         return ek_fold_spread<Op>(lane, group);
     }
 
+    EK_INLINE void add_pack(Acc *lane, const Pack &loaded, int64_t index, const Context &context)
+    {
+#pragma unroll
+        for (int c = 0; c < EK_CUDA_PACK; c++)
+            lane[c] = Op::combine(lane[c], Op::element(loaded.at[c], index + c, context));
+    }
+
     /* n elements at x, aligned for packs, by packed lanes. */
     EK_INLINE Acc packed(int n, int thread, const In *x, int64_t first, const Context &context)
     {
         Acc lane[EK_CUDA_PACK];
         clear(lane);
         const Pack *pack = (const Pack *)x + thread;
-        int steps = n / EK_LANES, index = EK_CUDA_PACK * thread;
-#pragma unroll ahead
-        for (int k = 0; k < steps; k++) {
-            Pack loaded = pack[32 * k];
+        int steps = n / EK_LANES, index = EK_CUDA_PACK * thread, k = 0;
+#pragma unroll 1
+        for (; k + ahead <= steps; k += ahead) {
+            Pack loaded[ahead];
 #pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                lane[c] = Op::combine(
-                    lane[c], Op::element(loaded.at[c], first + k * EK_LANES + index + c, context));
+            for (int s = 0; s < ahead; s++)
+                loaded[s] = pack[32 * (k + s)];
+#pragma unroll
+            for (int s = 0; s < ahead; s++)
+                add_pack(lane, loaded[s], first + (k + s) * EK_LANES + index, context);
         }
+#pragma unroll 2
+        for (; k < steps; k++)
+            add_pack(lane, pack[32 * k], first + k * EK_LANES + index, context);
         index += steps * EK_LANES;
 #pragma unroll
         for (int c = 0; c < EK_CUDA_PACK; c++)
@@ -192,8 +222,8 @@ template <typename Op> struct ek_reduction {
     {
         constexpr int width = columns_of_thread;
         for (int k = lane_thread; k < n; k += EK_CUDA_THREAD_LANES * lanes) {
-            /* Rows past the end repeat the last one and do not count, so that all loads are
-             * unconditional and under way together. */
+            /* Rows past the end repeat the last one and count as identities, so that all
+             * loads are unconditional and under way together. */
             ek_row_pack<In, width> loaded[EK_CUDA_THREAD_LANES];
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
@@ -208,13 +238,13 @@ template <typename Op> struct ek_reduction {
             }
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
-                if (k + i * lanes >= n)
-                    continue;
 #pragma unroll
-                for (int v = 0; v < width; v++)
-                    lane[i][v] = Op::combine(
-                        lane[i][v],
-                        Op::element(loaded[i].at[v], first + k + i * lanes, context[v]));
+                for (int v = 0; v < width; v++) {
+                    Acc element = Op::element(loaded[i].at[v], first + k + i * lanes, context[v]);
+                    if (k + i * lanes >= n)
+                        element = Op::identity();
+                    lane[i][v] = Op::combine(lane[i][v], element);
+                }
             }
         }
     }
