@@ -1,5 +1,5 @@
-/* Kernels of reductions. Op has the types In, Acc, Out and Context and the functions context(memory,
- * row), identity(), element(x, index, context), combine(a, b) and finish(a, n). */
+/* Kernels of reductions. Op has the types In, Acc, Out and Context and the functions
+ * context(memory, row), identity(), element(x, index, context), combine(a, b) and finish(a, n). */
 #ifndef EK_CUDA_REDUCTION_CUH
 #define EK_CUDA_REDUCTION_CUH
 
@@ -95,7 +95,8 @@ template <typename Op> struct ek_reduction {
 #pragma unroll
         for (int c = 0; c < EK_CUDA_PACK; c++)
             if (index + c < n)
-                lane[c] = Op::combine(lane[c], Op::element(x[index + c], first + index + c, context));
+                lane[c] =
+                    Op::combine(lane[c], Op::element(x[index + c], first + index + c, context));
         return ek_fold_packed<Op>(lane);
     }
 
@@ -115,9 +116,8 @@ template <typename Op> struct ek_reduction {
         if (plane.group == 32 && Pack::fits(x)) /* the same for all threads of a warp */
             result = packed(at.n, at.thread, x, at.first, context);
         else
-            result = spread(at.n, at.thread, plane.group, [&](int i) {
-                return Op::element(x[i], at.first + i, context);
-            });
+            result = spread(at.n, at.thread, plane.group,
+                            [&](int i) { return Op::element(x[i], at.first + i, context); });
         if (!at.inside || at.thread != 0)
             return;
         if (plane.parts)
@@ -158,12 +158,14 @@ template <typename Op> struct ek_reduction {
         if (rows.parts)
             ((Acc *)rows.parts)[at.row * rows.chunks + at.chunk] = result;
         else
-            ((Out *)rows.out)[ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape,
-                                            rows.kept_out)] = Op::finish(result, rows.total);
+            ((Out *)
+                 rows.out)[ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_out)] =
+                Op::finish(result, rows.total);
     }
 
-    /* Neighbouring rows whose first elements lie one after the other. A thread reduces some lanes of
-     * some columns; the lanes of a column that lie with other threads are folded in shared memory. */
+    /* Neighbouring rows whose first elements lie one after the other. A thread reduces some lanes
+     * of some columns; the lanes of a column that lie with other threads are folded in shared
+     * memory. */
     EK_INLINE void columns(const ek_cuda_plane &plane)
     {
         constexpr int width = columns_of_thread;
@@ -208,8 +210,8 @@ template <typename Op> struct ek_reduction {
             if (plane.parts)
                 ((Acc *)plane.parts)[(row + v * apart) * plane.chunks + chunk] = lane[0][v];
             else
-                ((Out *)plane.out)[outer * plane.outer_out +
-                                   (column + v * apart) * plane.inner_out] =
+                ((Out *)
+                     plane.out)[outer * plane.outer_out + (column + v * apart) * plane.inner_out] =
                     Op::finish(lane[0][v], plane.n);
         }
     }

@@ -1,5 +1,5 @@
-/* How kernels walk rows, and how lanes are folded. The order is that of src/lanes.h; two mappings of
- * lanes to threads give it, each with the loads that suit the memory. */
+/* How kernels walk rows, and how lanes are folded. The order is that of src/lanes.h; two mappings
+ * of lanes to threads give it, each with the loads that suit the memory. */
 #ifndef EK_CUDA_ROWS_CUH
 #define EK_CUDA_ROWS_CUH
 
@@ -58,7 +58,8 @@ template <typename Op> EK_INLINE typename Op::Acc ek_fold_spread(typename Op::Ac
     return ek_fold_group<Op>(Op::combine(lane[0], lane[1]), width);
 }
 
-/* Packed lanes: thread t of a warp has the lanes 4 t to 4 t + 3, and loads four elements at once. */
+/* Packed lanes: thread t of a warp has the lanes 4 t to 4 t + 3, and loads four elements at once.
+ */
 template <typename Op> EK_INLINE typename Op::Acc ek_fold_packed(typename Op::Acc *lane)
 {
 #pragma unroll
@@ -78,8 +79,7 @@ constexpr int ek_pack_alignment(int bytes)
 }
 
 /* Neighbouring elements, loaded and stored at once. */
-template <typename T, int count>
-struct alignas(ek_pack_alignment(sizeof(T) * count)) ek_row_pack {
+template <typename T, int count> struct alignas(ek_pack_alignment(sizeof(T) * count)) ek_row_pack {
     T at[count];
 
     EK_INLINE bool fits(const T *memory)
@@ -109,7 +109,8 @@ EK_INLINE int64_t ek_element_offset(const ek_cuda_rows &rows, int64_t i)
     return ek_row_offset(i, rows.row_ndim, rows.row_shape, rows.row_x);
 }
 
-/* The chunk of a row that a group of threads works on. Groups past the last row have no elements. */
+/* The chunk of a row that a group of threads works on. Groups past the last row have no elements.
+ */
 struct ek_chunk {
     int64_t row, chunk, first;
     int n, thread;

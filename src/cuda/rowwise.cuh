@@ -1,6 +1,6 @@
-/* Kernels of softmax and its like. Row has the types In (in memory) and Number (computed in), and the
- * functions load(x), store(number), term(x, top), rest(sum) and result(x, term, top, rest); uses_term
- * tells which of the first two result looks at. */
+/* Kernels of softmax and its like. Row has the types In (in memory) and Number (computed in), and
+ * the functions load(x), store(number), term(x, top), rest(sum) and result(x, term, top, rest);
+ * uses_term tells which of the first two result looks at. */
 #ifndef EK_CUDA_ROWWISE_CUH
 #define EK_CUDA_ROWWISE_CUH
 
@@ -245,8 +245,8 @@ template <typename Row> struct ek_rowwise {
         return part[0];
     }
 
-    /* Results of rows of any length and layout, whose tops and sums are known: rows.context holds the
-     * tops, rows.from the sums. */
+    /* Results of rows of any length and layout, whose tops and sums are known: rows.context holds
+     * the tops, rows.from the sums. */
     EK_INLINE void results(const ek_cuda_rows &rows)
     {
         ek_chunk at(rows.count, rows.chunks, rows.n, rows.group);
@@ -254,8 +254,8 @@ template <typename Row> struct ek_rowwise {
             return;
         const In *x = (const In *)rows.x +
                       ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
-        In *out = (In *)rows.out +
-                  ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_out);
+        In *out =
+            (In *)rows.out + ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_out);
         Number top = ((const Number *)rows.context)[at.row];
         Number rest = Row::rest(((const Number *)rows.from)[at.row]);
 #pragma unroll 8

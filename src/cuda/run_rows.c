@@ -1,0 +1,195 @@
+#include "cuda/run_rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lanes.h"
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+int64_t ek_cuda_chunks(int64_t n)
+{
+    return n > EK_CHUNK ? divide_up(n, EK_CHUNK) : 1;
+}
+
+int32_t ek_cuda_group(int64_t n)
+{
+    int32_t group = 1;
+    while (group < 32 && group * EK_CUDA_PACK < n)
+        group *= 2;
+    return group;
+}
+
+int32_t ek_cuda_across(int64_t length, int32_t columns, int32_t most)
+{
+    int32_t across = 1;
+    while (across < most && (int64_t)across * columns < length)
+        across *= 2;
+    return across;
+}
+
+bool ek_cuda_plane_of(const ek_rows *rows, ek_cuda_plane *plane)
+{
+    if (rows->kept_ndim > 2 || (rows->row_ndim > 1 && rows->n > 0))
+        return false;
+    memset(plane, 0, sizeof *plane);
+    plane->x = rows->x;
+    plane->out = rows->out;
+    plane->n = rows->n;
+    plane->chunks = ek_cuda_chunks(rows->n);
+    plane->step = rows->row_ndim == 1 ? rows->row_x[0] : 1;
+    plane->out_step = rows->out_step;
+    plane->outer = plane->inner = 1;
+    int32_t last = rows->kept_ndim - 1;
+    if (last >= 0) {
+        plane->inner = rows->kept_shape[last];
+        plane->inner_x = rows->kept_x[last];
+        plane->inner_out = rows->kept_out[last];
+    }
+    if (last == 1) {
+        plane->outer = rows->kept_shape[0];
+        plane->outer_x = rows->kept_x[0];
+        plane->outer_out = rows->kept_out[0];
+    }
+    return true;
+}
+
+void ek_cuda_rows_of(const ek_rows *rows, ek_cuda_rows *args)
+{
+    size_t kept = (size_t)rows->kept_ndim * sizeof(int64_t);
+    size_t row = (size_t)rows->row_ndim * sizeof(int64_t);
+    args->x = rows->x;
+    args->out = rows->out;
+    args->from = args->parts = NULL;
+    args->context = NULL;
+    args->count = rows->count;
+    args->n = args->total = rows->n;
+    args->chunks = ek_cuda_chunks(rows->n);
+    args->out_step = rows->out_step;
+    args->group = ek_cuda_group(rows->n);
+    args->kept_ndim = rows->kept_ndim;
+    args->row_ndim = rows->row_ndim;
+    memcpy(args->kept_shape, rows->kept_shape, kept);
+    memcpy(args->kept_x, rows->kept_x, kept);
+    memcpy(args->kept_out, rows->kept_out, kept);
+    memcpy(args->row_shape, rows->row_shape, row);
+    memcpy(args->row_x, rows->row_x, row);
+}
+
+/* Bytes of one level's results. */
+static size_t level_bytes(int64_t count, int64_t acc_size)
+{
+    enum { ALIGN = 256 };
+    return (size_t)(divide_up(count * acc_size, ALIGN) * ALIGN);
+}
+
+size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t acc_size)
+{
+    size_t bytes = 0;
+    for (int64_t n = rows->n; n > EK_CHUNK; n = ek_cuda_chunks(n))
+        bytes += level_bytes(rows->count * ek_cuda_chunks(n), acc_size);
+    return bytes;
+}
+
+ek_status ek_cuda_launch_units(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
+                               int64_t units, int64_t per_block, int32_t threads, void *args)
+{
+    int64_t blocks = divide_up(units, per_block);
+    if (blocks > INT32_MAX)
+        return ek_fail(EK_INVALID_ARGUMENT,
+                       "%s: %" PRId64 " blocks are more than a launch can have",
+                       kernels->names[index], blocks);
+    ek_grid grid = {{(uint32_t)blocks, 1, 1}, {(uint32_t)threads, 1, 1}, 0};
+    void *params[] = {args};
+    return ek_cuda_launch(queue, kernels, index, &grid, params);
+}
+
+static ek_status launch_columns(ek_queue *queue, const ek_cuda_reduction *reduction,
+                                ek_cuda_plane *plane)
+{
+    int32_t columns = EK_CUDA_COLUMNS((int32_t)reduction->in_size, (int32_t)reduction->acc_size);
+    int64_t pack = reduction->in_size * columns;
+    int64_t align = pack < 16 ? pack : 16;
+    plane->packed = (uintptr_t)plane->x % (uintptr_t)align == 0 && plane->inner % columns == 0 &&
+                    plane->step * reduction->in_size % align == 0 &&
+                    (plane->outer == 1 || plane->outer_x * reduction->in_size % align == 0);
+    plane->across = ek_cuda_across(plane->inner, columns, EK_CUDA_ACROSS);
+    plane->lanes = 1;
+    while (plane->lanes < EK_CUDA_LANE_THREADS && plane->lanes * EK_CUDA_THREAD_LANES < plane->n)
+        plane->lanes *= 2;
+    int64_t tiles = divide_up(plane->inner, plane->across * columns);
+    return ek_cuda_launch_units(
+        queue, reduction->kernels, reduction->kernel[EK_CUDA_COLUMNS_KERNEL],
+        plane->outer * plane->chunks * tiles, EK_CUDA_ROWS_THREADS / (plane->across * plane->lanes),
+        EK_CUDA_ROWS_THREADS, plane);
+}
+
+/* The elements to a result each, or to one for each chunk. */
+static ek_status launch_first(ek_queue *queue, const ek_cuda_reduction *reduction,
+                              const ek_rows *rows, ek_cuda_rows *args)
+{
+    ek_cuda_plane plane;
+    int32_t kernel = EK_CUDA_STRIDED_KERNEL;
+    int64_t units = args->count * args->chunks;
+    args->context = reduction->context;
+    args->group = ek_cuda_group(args->n);
+    if (ek_cuda_plane_of(rows, &plane)) {
+        plane.parts = args->parts;
+        plane.context = reduction->context;
+        plane.group = args->group;
+        if (rows->row_ndim == 1 && rows->n > 0 && plane.step != 1 && plane.inner_x == 1)
+            return launch_columns(queue, reduction, &plane);
+        if (plane.step == 1 || rows->n == 0)
+            kernel = EK_CUDA_ROWS_KERNEL;
+    }
+    if (reduction->kernel[kernel] < 0)
+        kernel = EK_CUDA_STRIDED_KERNEL;
+    return ek_cuda_launch_units(queue, reduction->kernels, reduction->kernel[kernel], units,
+                                EK_CUDA_ROWS_THREADS / args->group, EK_CUDA_ROWS_THREADS,
+                                kernel == EK_CUDA_ROWS_KERNEL ? (void *)&plane : (void *)args);
+}
+
+ek_status ek_cuda_reduce_rows(ek_queue *queue, const ek_cuda_reduction *reduction,
+                              const ek_rows *rows)
+{
+    ek_cuda_rows args; /* large, so only what its dimensions need is set */
+    char *room = reduction->parts;
+    ek_cuda_rows_of(rows, &args);
+    args.parts = args.chunks > 1 ? room : NULL;
+    EK_TRY(launch_first(queue, reduction, rows, &args));
+    while (args.parts) {
+        room += level_bytes(args.count * args.chunks, reduction->acc_size);
+        args.from = args.parts;
+        args.n = args.chunks;
+        args.chunks = ek_cuda_chunks(args.n);
+        args.parts = args.chunks > 1 ? room : NULL;
+        args.group = ek_cuda_group(args.n);
+        EK_TRY(ek_cuda_launch_units(queue, reduction->kernels,
+                                    reduction->kernel[EK_CUDA_JOIN_KERNEL],
+                                    args.count * args.chunks, EK_CUDA_ROWS_THREADS / args.group,
+                                    EK_CUDA_ROWS_THREADS, &args));
+    }
+    return EK_OK;
+}
+
+/* What the C types of a dtype's elements are aligned to. */
+static size_t alignment(uint8_t dtype)
+{
+    size_t size = ek_dtype_size((ek_dtype)dtype);
+    return dtype == EK_C64 || dtype == EK_C128 ? size / 2 : size;
+}
+
+ek_status ek_cuda_check_address(const ek_op_info *op, int32_t loop, const ek_rows *rows)
+{
+    char call[64];
+    size_t in = alignment(op->loops[loop].in[0]), out = alignment(op->loops[loop].out);
+    bool x_fits = (uintptr_t)rows->x % in == 0;
+    if (EK_UNLIKELY(!x_fits || (uintptr_t)rows->out % out != 0))
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of %d",
+                       ek_rows_call(op, loop, call), x_fits ? "out" : "x",
+                       x_fits ? rows->out : rows->x, (int)(x_fits ? out : in));
+    return EK_OK;
+}
