@@ -2,7 +2,7 @@
 # usage: run-cpu.sh BUILD OUT
 #
 # Times every operation of BUILD on the CPU, what its calls cost, and the peers that are installed,
-# and puts JSON, a table and a chart into OUT. About five minutes on two cores.
+# and puts JSON, a table and a chart into OUT. About eight minutes on two cores.
 set -eu
 build=${1:?usage: run-cpu.sh BUILD OUT}
 out=${2:?usage: run-cpu.sh BUILD OUT}
@@ -31,7 +31,7 @@ for python in "${PYTHON:-python3}" python3 /usr/bin/python3; do
 done
 if [ -n "$peers" ]; then
     echo "timing the peers ..."
-    "$peers" -W ignore "$here/peers.py" "$@" -o "$out/peers.json"
+    "$peers" -W ignore "$here/peers.py" "$@" --seconds 300 -o "$out/peers.json"
     set -- "$@" "$out/peers.json"
 else
     echo "peers: left out, no Python here imports numpy or torch:" \

@@ -241,3 +241,10 @@ class Op:
     meta: dict[str, object]
     bodies: tuple[Body, ...] = ()
     calls: tuple[str, ...] = ()  # other operations whose bodies this one calls
+
+    def is_light(self, loop: Loop) -> bool:
+        """True if an element takes a few instructions: one statement, no call of another operation's
+        body, no conversion of half types."""
+        body = next(b for b in self.bodies if b.name == f"ek_body_{self.name}_{loop.key}")
+        half = any(dtype.group == "float" and dtype.bits == 16 for dtype in (*loop.ins, loop.out))
+        return body.text.count(";") <= 1 and not self.calls and not half

@@ -20,7 +20,7 @@ compile() {
 
 for file in "$srcdir"/include/*.h "$srcdir"/include/einkorn/*.h include/einkorn/*.h \
     generated/include/einkorn/*.h generated/include/einkorn/ops/*.h; do
-    header=einkorn${file#*/include/einkorn}
+    header=einkorn${file##*include/einkorn}
     # Twice, so that a missing guard shows.
     printf '#include <%s>\n#include <%s>\nint ek_one;\n' "$header" "$header" >"$out/one.c"
     cp "$out/one.c" "$out/one.cc"

@@ -23,7 +23,7 @@ count "the program of three operations does not link" $?
 count "the program of three operations is wrong" $?
 
 # Rows, typed calls and kernels all carry their operation's name.
-names=$(nm "$out/three" | sed -n 's/.* ek_op_\([a-z0-9_]*\)$/\1/p' | sort | tr '\n' ' ')
+names=$(nm "$out/three" | sed -n 's/.* [DRdr] ek_op_\([a-z0-9_]*\)$/\1/p' | sort | tr '\n' ' ')
 [ "$names" = "add mul neg " ]
 count "the program of add, mul and neg links the rows: $names" $?
 others=$(nm "$out/three" | sed -n 's/.* ek_\([a-z0-9_]*\)__.*/\1/p' | grep -v '^\(add\|mul\|neg\)\(_[a-z0-9]*\)\{0,1\}$')

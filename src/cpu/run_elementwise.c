@@ -10,9 +10,9 @@
 enum {
     /* Elements a piece of a row has; pieces are what threads share out. */
     PIECE = 16384,
-    /* Bytes below which a second thread costs more than it brings (waking it takes some
-     * microseconds, in which one core moves about this much). */
-    PARALLEL_BYTES = 256 * 1024,
+    /* Bytes a thread must have to be worth waking: that takes some microseconds, and on a busy machine
+     * many more, in which one core moves about this much through its cache. */
+    THREAD_BYTES = 512 * 1024,
     /* Bytes of results collected in the first-level cache before they are streamed to memory. */
     STREAM_BYTES = 8192,
 };
@@ -74,7 +74,7 @@ static int threads_for(const ek_queue *queue, const ek_layout *layout, const uin
     int64_t bytes = 0;
     for (int i = 0; i < layout->operands; i++)
         bytes += layout->size * size[i];
-    int64_t useful = bytes / (PARALLEL_BYTES / 2);
+    int64_t useful = bytes / THREAD_BYTES;
     int32_t threads = ek_queue_base_of(queue)->threads;
     return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
 }

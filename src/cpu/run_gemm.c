@@ -25,7 +25,7 @@ enum {
     /* Bytes of the tiles of a block when there is more than one span. */
     BLOCK_BYTES = 16 << 20,
     /* Multiplications below which a second thread costs more than it brings. */
-    PARALLEL_WORK = 256 * 1024,
+    PARALLEL_WORK = 1024 * 1024,
     LINE = 64,
 };
 

@@ -5,7 +5,7 @@ enum {
      * widest results. */
     PARTS_BYTES = EK_TREE_LANES_BYTES,
     /* Bytes that are worth a thread of their own: waking one takes some microseconds. */
-    THREAD_BYTES = 128 * 1024,
+    THREAD_BYTES = 512 * 1024,
 };
 
 int ek_tree_threads(int32_t threads, int64_t bytes)

@@ -15,14 +15,9 @@
 #define EK_SIMD_SUM(name) EK_PRAGMA(omp simd reduction(+ : name))
 #define EK_PRAGMA(text) _Pragma(#text)
 
-/* Strided loops: vectorized gathers cost more code than they bring. */
-#if defined(__clang__)
-#define EK_NO_SIMD _Pragma("clang loop vectorize(disable)")
-#elif __GNUC__ >= 14
-#define EK_NO_SIMD _Pragma("GCC novector")
-#else
-#define EK_NO_SIMD
-#endif
+/* First in a strided loop with little work: keeps it scalar, since vectorized gathers bring it nothing
+ * but code. */
+#define EK_SCALAR __asm__ volatile("")
 
 /* For kernels that several others call with much work each: one copy is enough. */
 #if defined(__clang__)
