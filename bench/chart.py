@@ -55,8 +55,8 @@ class Scale:
     high: int
 
     @staticmethod
-    def of(panels: list[Panel]) -> Scale:
-        logs = [math.log2(v) for panel in panels for bar in panel.bars for v in bar.values.values()]
+    def of(panel: Panel) -> Scale:
+        logs = [math.log2(value) for bar in panel.bars for value in bar.values.values()]
         return Scale(min(-1, math.floor(min(logs))), max(1, math.ceil(max(logs))))
 
     def x(self, ratio: float) -> float:
@@ -68,7 +68,8 @@ def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") 
             f"{escape(text)}</text>")
 
 
-def _panel(panel: Panel, series: list[str], scale: Scale, left: int, top: int) -> list[str]:
+def _panel(panel: Panel, series: list[str], left: int, top: int) -> list[str]:
+    scale = Scale.of(panel)
     out = [f'<g transform="translate({left},{top})">', _text(0, 11, panel.name, "name")]
     bottom = panel.height(len(series)) - GAP
     for power in range(scale.low, scale.high + 1):
@@ -96,15 +97,14 @@ def _panel(panel: Panel, series: list[str], scale: Scale, left: int, top: int) -
 
 def draw(title: str, panels: list[Panel], series: list[str]) -> str:
     """The chart's SVG."""
-    scale = Scale.of(panels)
     columns = min(COLUMNS, len(panels))
     width = MARGIN + columns * (LABEL + PLOT + 2 * MARGIN)
     bottoms = [TITLE] * columns
     body: list[str] = []
     for panel in panels:
         column = bottoms.index(min(bottoms))
-        body += _panel(panel, series, scale, MARGIN + column * (LABEL + PLOT + 2 * MARGIN),
-                       bottoms[column])
+        left = MARGIN + column * (LABEL + PLOT + 2 * MARGIN)
+        body += _panel(panel, series, left, bottoms[column])
         bottoms[column] += panel.height(len(series)) + MARGIN
     legend, x = [], MARGIN
     for number, name in enumerate(series):

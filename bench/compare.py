@@ -140,11 +140,15 @@ def means_table(groups: dict[Group, list[Line]], names: list[str]) -> str:
     return table(["geometric means (of how many rows)", "dtype", *(f"× {n}" for n in names)], rows)
 
 
+def bar_text(case: Case) -> str:
+    return f"{case.op} {case.lengths[0]}³" if case.op in PRODUCTS else case.label
+
+
 def panels(groups: dict[Group, list[Line]], names: list[str], dtype: str) -> list[Panel]:
     found = []
     for group, lines in groups.items():
-        bars = [Bar(line.ours.case.label, {name: speed for name in names
-                                           if (speed := line.speed(name)) is not None})
+        bars = [Bar(bar_text(line.ours.case), {name: speed for name in names
+                                               if (speed := line.speed(name)) is not None})
                 for line in lines if line.ours.case.source == dtype and line.peers]
         if bars:
             found.append(Panel(group_text(group), bars))

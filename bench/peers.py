@@ -93,7 +93,7 @@ class Peer(ABC):
     name: str
     version: str
     dtypes: dict[str, Any]
-    _shape: tuple[int, ...] = ()
+    _shape: Optional[tuple[int, ...]] = None
     _operands: dict[tuple[int, str, float], Any] = {}
 
     @abstractmethod

@@ -243,8 +243,6 @@ class Op:
     calls: tuple[str, ...] = ()  # other operations whose bodies this one calls
 
     def is_light(self, loop: Loop) -> bool:
-        """True if an element takes a few instructions: one statement, no call of another operation's
-        body, no conversion of half types."""
+        """True if the loop's body is one statement that calls no other operation's body."""
         body = next(b for b in self.bodies if b.name == f"ek_body_{self.name}_{loop.key}")
-        half = any(dtype.group == "float" and dtype.bits == 16 for dtype in (*loop.ins, loop.out))
-        return body.text.count(";") <= 1 and not self.calls and not half
+        return body.text.count(";") <= 1 and not self.calls
