@@ -82,6 +82,8 @@ def _literal(tree: nodes.Template, path: Path) -> tuple[dict[str, Any], int]:
         if isinstance(node.target, nodes.Name) and node.target.name == "op":
             assert isinstance(node.node, nodes.Expr)
             try:
+                if not isinstance(node.node, nodes.Expr):
+                    raise nodes.Impossible
                 value = node.node.as_const()
             except nodes.Impossible:
                 raise TemplateError(f"{path}:{node.lineno}: op is not a literal: only strings, "
