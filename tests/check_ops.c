@@ -55,12 +55,23 @@ static bool chosen(const char *name, int argc, char **argv)
     return found;
 }
 
+/* One process for all tests: a GPU cannot be used on both sides of a fork, and a sanitizer makes
+ * forking cost more than testing. */
+static bool in_one_process(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#else
+    return ek_testing_gpu();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     ek_counts counts = {0, 0, 0};
     bool no_gpu = ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0;
-    if (ek_testing_gpu())
-        setenv("CK_FORK", "no", 1); /* a GPU cannot be used on both sides of a fork */
+    if (in_one_process())
+        setenv("CK_FORK", "no", 1);
     for (int op = 0; op < ek_op_test_count; op++) {
         if (!chosen(ek_op_tests[op]->info->name, argc, argv))
             continue;

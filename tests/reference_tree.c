@@ -238,8 +238,9 @@ void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void 
         else if (logarithm)
             result.d = (result.d - top.d) - ek_body_log_f64(sum.d);
         else
-            result =
-                (value){.group = result.group, .f = terms[i].f / sum.f, .d = terms[i].d / sum.d};
+            result = (value){.group = result.group,
+                             .f = terms[i].f * (1 / sum.f),
+                             .d = terms[i].d * (1 / sum.d)};
         store(dtype, result, out, i);
     }
     free(values);
