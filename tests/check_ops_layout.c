@@ -194,7 +194,8 @@ static void check_in_place(const ek_op_test *test, int loop, int k, int64_t n, i
     ek_scene_close(&scene);
 }
 
-/* An output that shares memory with input k, `elements` further on; step 2 leaves gaps between. */
+/* An output that shares memory with input k, some steps further on; step 2 leaves gaps between. A
+ * step is the larger element, so that both are aligned. */
 static void check_shifted(const ek_op_test *test, int loop, int k, int64_t elements, int64_t step)
 {
     ek_scene scene;
@@ -206,7 +207,8 @@ static void check_shifted(const ek_op_test *test, int loop, int k, int64_t eleme
         ek_scene_place(&scene, i, &view, 0);
     }
     ek_scene_share(&scene, 0, k);
-    scene.view[0].offset += elements * (int64_t)ek_dtype_size(scene.view[k].dtype);
+    size_t out = ek_dtype_size(scene.view[0].dtype), in = ek_dtype_size(scene.view[k].dtype);
+    scene.view[0].offset += elements * (int64_t)(out > in ? out : in);
     ek_scene_fill(&scene, 2);
     if (step == 1) {
         ek_scene_refused(&scene, EK_TYPED_CALL, EK_OVERLAP, "out");
