@@ -196,7 +196,7 @@ static void check_in_place(const ek_op_test *test, int loop, int k, int64_t n, i
 
 /* An output that shares memory with input k, some steps further on; step 2 leaves gaps between. A
  * step is the larger element, so that both are aligned. */
-static void check_shifted(const ek_op_test *test, int loop, int k, int64_t elements, int64_t step)
+static void check_shifted(const ek_op_test *test, int loop, int k, int64_t steps, int64_t step)
 {
     ek_scene scene;
     int64_t n = 40;
@@ -208,7 +208,7 @@ static void check_shifted(const ek_op_test *test, int loop, int k, int64_t eleme
     }
     ek_scene_share(&scene, 0, k);
     size_t out = ek_dtype_size(scene.view[0].dtype), in = ek_dtype_size(scene.view[k].dtype);
-    scene.view[0].offset += elements * (int64_t)(out > in ? out : in);
+    scene.view[0].offset += steps * (int64_t)(out > in ? out : in);
     ek_scene_fill(&scene, 2);
     if (step == 1) {
         ek_scene_refused(&scene, EK_TYPED_CALL, EK_OVERLAP, "out");
