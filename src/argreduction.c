@@ -62,7 +62,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     int64_t axis;
     bool keepdims, marked[EK_MAX_NDIM];
     read_params(param_count, params, &axis, &keepdims);
-    EK_TRY(ek_operand_read(op->call, op->input_names[0], in[0], &x));
+    EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     EK_TRY(mark(op, x.ndim, axis, marked));
     *dtype = (ek_dtype)op->loops[loop].out;

@@ -14,11 +14,11 @@ enum { INT = 0, UINT = 1, FLOAT = 2, BFLOAT = 4, COMPLEX = 5, BOOL = 6, CODES = 
 static const struct {
     uint8_t code, bits;
 } types[EK_DTYPES] = {
-    [EK_B8] = {BOOL, 8},     [EK_I8] = {INT, 8},      [EK_I16] = {INT, 16},
-    [EK_I32] = {INT, 32},    [EK_I64] = {INT, 64},    [EK_U8] = {UINT, 8},
-    [EK_U16] = {UINT, 16},   [EK_U32] = {UINT, 32},   [EK_U64] = {UINT, 64},
-    [EK_F16] = {FLOAT, 16},  [EK_BF16] = {BFLOAT, 16}, [EK_F32] = {FLOAT, 32},
-    [EK_F64] = {FLOAT, 64},  [EK_C64] = {COMPLEX, 64}, [EK_C128] = {COMPLEX, 128},
+    [EK_B8] = {BOOL, 8},    [EK_I8] = {INT, 8},       [EK_I16] = {INT, 16},
+    [EK_I32] = {INT, 32},   [EK_I64] = {INT, 64},     [EK_U8] = {UINT, 8},
+    [EK_U16] = {UINT, 16},  [EK_U32] = {UINT, 32},    [EK_U64] = {UINT, 64},
+    [EK_F16] = {FLOAT, 16}, [EK_BF16] = {BFLOAT, 16}, [EK_F32] = {FLOAT, 32},
+    [EK_F64] = {FLOAT, 64}, [EK_C64] = {COMPLEX, 64}, [EK_C128] = {COMPLEX, 128},
 };
 
 ek_status ek_array_dtype(const ek_array *array, ek_dtype *dtype)
@@ -69,8 +69,8 @@ ek_status ek_array_alloc(ek_queue *queue, ek_dtype dtype, int32_t ndim, const in
         return ek_fail(EK_INVALID_ARGUMENT, "ek_array_alloc: dtype is %d: no dtype has that number",
                        (int)dtype);
     if (ndim < 0 || ndim > EK_MAX_NDIM)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_array_alloc: ndim is %d: must be 0 to %d", (int)ndim,
-                       EK_MAX_NDIM);
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_array_alloc: ndim is %d: must be 0 to %d",
+                       (int)ndim, EK_MAX_NDIM);
     int64_t *kept = malloc((size_t)(ndim ? ndim : 1) * sizeof *kept);
     if (!kept)
         return ek_fail(EK_OUT_OF_MEMORY, "ek_array_alloc: no host memory");
@@ -99,14 +99,15 @@ ek_status ek_array_free(ek_queue *queue, ek_array *array)
     return EK_OK;
 }
 
-ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *ndim, int64_t *shape)
+ek_status ek_broadcast_for(const char *call, int32_t count, const ek_array *const *arrays,
+                           int32_t *ndim, int64_t *shape)
 {
     char text[128], other[128];
     int32_t most = 0;
     int64_t result[EK_MAX_NDIM];
     for (int32_t i = 0; i < count; i++) {
-        int64_t size;
-        EK_TRY(ek_array_size(arrays[i], &size));
+        ek_operand operand;
+        EK_TRY(ek_operand_describe(call, "an operand", arrays[i], &operand));
         most = arrays[i]->ndim > most ? arrays[i]->ndim : most;
     }
     for (int32_t d = 0; d < most; d++)
@@ -118,8 +119,7 @@ ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *nd
             if (length == 1 || length == result[shift + d])
                 continue;
             if (result[shift + d] != 1)
-                return ek_fail(EK_SHAPE_MISMATCH,
-                               "ek_broadcast: shape %s does not broadcast with %s",
+                return ek_fail(EK_SHAPE_MISMATCH, "%s: shape %s does not broadcast with %s", call,
                                ek_shape_text(arrays[i]->ndim, arrays[i]->shape, text),
                                ek_shape_text(most, result, other));
             result[shift + d] = length;
@@ -129,4 +129,9 @@ ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *nd
     for (int32_t d = 0; d < most; d++)
         shape[d] = result[d];
     return EK_OK;
+}
+
+ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *ndim, int64_t *shape)
+{
+    return ek_broadcast_for("ek_broadcast", count, arrays, ndim, shape);
 }

@@ -24,8 +24,8 @@ static ek_status find_loop(const ek_op_info *op, const ek_dtype *in, const ek_dt
     for (int32_t k = 0; k < op->inputs; k++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? ", " : "",
                  ek_dtype_name(in[k]));
-    return ek_fail(EK_DTYPE_MISMATCH, "%s: no kernel takes (%s)%s%s; ek_cast converts", op->call, text,
-                   out ? " to " : "", out ? ek_dtype_name(*out) : "");
+    return ek_fail(EK_DTYPE_MISMATCH, "%s: no kernel takes (%s)%s%s; ek_cast converts", op->call,
+                   text, out ? " to " : "", out ? ek_dtype_name(*out) : "");
 }
 
 /* One dimension is all there is if every operand is in C order with the output's shape. */
@@ -112,14 +112,14 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     (void)params;
     ek_dtype dtypes[EK_MAX_INPUTS];
     for (int32_t i = 0; i < op->inputs; i++) {
-        if (!in[i])
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", op->call, op->input_names[i]);
-        EK_TRY(ek_array_dtype(in[i], &dtypes[i]));
+        ek_operand operand;
+        EK_TRY(ek_operand_describe(op->call, op->input_names[i], in[i], &operand));
+        dtypes[i] = operand.dtype;
     }
     int32_t loop = 0;
     EK_TRY(find_loop(op, dtypes, NULL, &loop));
     *dtype = (ek_dtype)op->loops[loop].out;
-    return ek_broadcast(op->inputs, in, ndim, shape);
+    return ek_broadcast_for(op->call, op->inputs, in, ndim, shape);
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,

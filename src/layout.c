@@ -20,8 +20,7 @@ const char *ek_shape_text(int32_t ndim, const int64_t *shape, char *text)
 static bool on_device(const ek_operand *operand, const ek_device *device)
 {
     if (device->type == EK_DEVICE_CPU)
-        return operand->device_type == EK_DEVICE_CPU ||
-               operand->device_type == EK_DEVICE_CUDA_HOST;
+        return operand->device_type == EK_DEVICE_CPU || operand->device_type == EK_DEVICE_CUDA_HOST;
     return operand->device_type == device->type && operand->device_index == device->index;
 }
 
@@ -48,8 +47,9 @@ ek_status ek_array_size(const ek_array *array, int64_t *size)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_array_size: %s is null", array ? "size" : "array");
     EK_TRY(ek_array_dtype(array, &dtype));
     if (array->ndim < 0 || array->ndim > EK_MAX_NDIM || (array->ndim > 0 && !array->shape))
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_array_size: ndim is %d: must be 0 to %d, with a shape",
-                       (int)array->ndim, EK_MAX_NDIM);
+        return ek_fail(EK_INVALID_ARGUMENT,
+                       "ek_array_size: ndim is %d: must be 0 to %d, with a shape", (int)array->ndim,
+                       EK_MAX_NDIM);
     if (!shape_size(array, ek_dtype_size(dtype), size))
         return ek_fail(EK_INVALID_ARGUMENT, "ek_array_size: shape is %s: negative or too large",
                        ek_shape_text(array->ndim, array->shape, text));
@@ -80,6 +80,19 @@ ek_status ek_operand_init(const char *call, const char *name, const ek_queue *qu
 ek_status ek_operand_read(const char *call, const char *name, const ek_array *array,
                           ek_operand *operand)
 {
+    EK_TRY(ek_operand_describe(call, name, array, operand));
+    if (!operand->data && operand->size > 0)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has no data and %" PRId64 " elements", call,
+                       name, operand->size);
+    if (operand->device_type == EK_DEVICE_CUDA && operand->size > 0 && misaligned(operand))
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of its element",
+                       call, name, operand->data);
+    return EK_OK;
+}
+
+ek_status ek_operand_describe(const char *call, const char *name, const ek_array *array,
+                              ek_operand *operand)
+{
     char text[128];
     if (!array)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", call, name);
@@ -93,15 +106,9 @@ ek_status ek_operand_read(const char *call, const char *name, const ek_array *ar
         return ek_fail(EK_DTYPE_MISMATCH, "%s: %s has DLPack type code %d with %d bits: unknown",
                        call, name, array->type.code, array->type.bits);
     if (!shape_size(array, ek_dtype_size(operand->dtype), &operand->size))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has shape %s: negative or too large", call, name,
-                       ek_shape_text(array->ndim, array->shape, text));
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has shape %s: negative or too large", call,
+                       name, ek_shape_text(array->ndim, array->shape, text));
     operand->data = ek_array_data(array);
-    if (!operand->data && operand->size > 0)
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has no data and %" PRId64 " elements", call, name,
-                       operand->size);
-    if (array->device.type == EK_DEVICE_CUDA && operand->size > 0 && misaligned(operand))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of its element",
-                       call, name, operand->data);
     operand->name = name;
     operand->device_type = (ek_device_type)array->device.type;
     operand->device_index = array->device.index;
@@ -311,8 +318,8 @@ static ek_status check_overlap(const char *call, int32_t count, const ek_operand
     return EK_OK;
 }
 
-/* Adds a dimension inside the last one of the layout, merged with it if every operand steps from the
- * end of a run to the start of the next. */
+/* Adds a dimension inside the last one of the layout, merged with it if every operand steps from
+ * the end of a run to the start of the next. */
 static void add_dimension(ek_layout *layout, int64_t length, const int64_t *stride)
 {
     if (length == 1)

@@ -30,8 +30,12 @@ typedef struct ek_operand {
     int64_t stride[EK_MAX_NDIM];
 } ek_operand;
 
-/* Checks one array for a call: not null, 0 to EK_MAX_NDIM dimensions, lengths and size in range, a
- * known dtype, and data unless it has no element. */
+/* Checks what an array says of itself for a call: not null, 0 to EK_MAX_NDIM dimensions, lengths
+ * and size in range, a known dtype. */
+ek_status ek_operand_describe(const char *call, const char *name, const ek_array *array,
+                              ek_operand *operand);
+
+/* The same, and that there is data unless it has no element, aligned as its device needs. */
 ek_status ek_operand_read(const char *call, const char *name, const ek_array *array,
                           ek_operand *operand);
 
@@ -56,6 +60,10 @@ bool ek_self_overlaps(const ek_operand *operand);
 /* True if the operands share memory. Exact for usual layouts; where an exact answer would take too
  * long it says true. */
 bool ek_overlaps(const ek_operand *a, const ek_operand *b);
+
+/* ek_broadcast on behalf of a call, whose name its messages bear. */
+ek_status ek_broadcast_for(const char *call, int32_t count, const ek_array *const *arrays,
+                           int32_t *ndim, int64_t *shape);
 
 /* "(2, 3)" for messages; text holds at least 128 characters. */
 const char *ek_shape_text(int32_t ndim, const int64_t *shape, char *text);

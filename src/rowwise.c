@@ -59,7 +59,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 {
     ek_operand x;
     int32_t loop = 0, axis = 0;
-    EK_TRY(ek_operand_read(op->call, op->input_names[0], in[0], &x));
+    EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     EK_TRY(find_axis(op, x.ndim, axis_param(param_count, params), &axis));
     *dtype = (ek_dtype)op->loops[loop].out;
