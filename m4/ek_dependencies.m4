@@ -28,8 +28,8 @@ AC_DEFUN([EK_CUDA], [
     [build CUDA kernels with the toolkit in DIR (default: if nvcc is found)])],
     [], [with_cuda=check])
   AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch="75 80 90 ..."],
-    [GPU architectures to compile for (default: 75 80 86 89 90 100 120)])],
-    [], [with_cuda_arch="75 80 86 89 90 100 120"])
+    [GPU architectures to compile for (default: those of 75 80 86 89 90 100 120 that nvcc knows)])],
+    [], [with_cuda_arch=])
   ek_cuda=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH=
   AS_IF([test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda],
@@ -40,7 +40,9 @@ AC_DEFUN([EK_CUDA], [
       EK_CUDA_CFLAGS="-isystem $ek_root/include"
       ek_saved_CPPFLAGS=$CPPFLAGS
       CPPFLAGS="$CPPFLAGS $EK_CUDA_CFLAGS"
-      AC_CHECK_HEADERS([cuda.h cublas_v2.h], [], [ek_missing=$ac_header])
+      ek_missing=
+      AC_CHECK_HEADER([cuda.h], [], [ek_missing=cuda.h])
+      AC_CHECK_HEADER([cublas_v2.h], [], [ek_missing=cublas_v2.h])
       AC_PREPROC_IFELSE([AC_LANG_SOURCE([
 #include <cuda.h>
 #if CUDA_VERSION < 12000
@@ -55,6 +57,15 @@ AC_DEFUN([EK_CUDA], [
   ])
   EK_CUDA_SUMMARY=no
   AS_IF([test $ek_cuda = 1], [
+    AS_IF([test -z "$with_cuda_arch"], [
+      ek_known=$("$NVCC" --list-gpu-arch 2>/dev/null | tr '\n' ' ')
+      for ek_arch in 75 80 86 89 90 100 120; do
+        AS_CASE(["$ek_known "], [*"compute_$ek_arch "*],
+          [with_cuda_arch="$with_cuda_arch${with_cuda_arch:+ }$ek_arch"])
+      done
+      AS_IF([test -z "$with_cuda_arch"],
+        [AC_MSG_ERROR([$NVCC lists none of the architectures 75 to 120: choose with --with-cuda-arch])])
+    ])
     for ek_arch in $with_cuda_arch; do
       EK_NVCC_ARCH="$EK_NVCC_ARCH -gencode arch=compute_$ek_arch,code=sm_$ek_arch"
     done
@@ -118,6 +129,7 @@ AC_DEFUN([EK_TESTS], [
 AC_DEFUN([EK_OPDIRS], [
   AC_ARG_VAR([OPDIRS], [more folders of operation templates, absolute, separated by spaces])
   for ek_dir in $OPDIRS; do
+    AS_CASE([$ek_dir], [/*], [], [AC_MSG_ERROR([OPDIRS names '$ek_dir', which is no absolute path])])
     AS_IF([test ! -d "$ek_dir"], [AC_MSG_ERROR([OPDIRS names '$ek_dir', which is no folder])])
   done
 ])

@@ -33,6 +33,9 @@ ek_status ek_array_dtype(const ek_array *array, ek_dtype *dtype)
         [COMPLEX] = {0, 0, 0, EK_C64 + 1, EK_C128 + 1},
         [BOOL] = {EK_B8 + 1},
     };
+    if (!array || !dtype)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_array_dtype: %s is null",
+                       array ? "dtype" : "array");
     unsigned bits = array->type.bits, code = array->type.code;
     if (code < CODES && array->type.lanes == 1 && bits >= 8 && bits <= 128 &&
         (bits & (bits - 1)) == 0) {
@@ -77,10 +80,10 @@ ek_status ek_array_alloc(ek_queue *queue, ek_dtype dtype, int32_t ndim, const in
     if (ndim > 0)
         memcpy(kept, shape, (size_t)ndim * sizeof *kept);
     ek_array fresh = ek_array_view(NULL, dtype, ek_queue_device(queue), ndim, kept);
-    int64_t size = 0;
-    ek_status status = ek_array_size(&fresh, &size);
+    ek_operand operand;
+    ek_status status = ek_operand_describe("ek_array_alloc", "array", &fresh, &operand);
     if (status == EK_OK)
-        status = ek_alloc(queue, (size_t)size * ek_dtype_size(dtype), &fresh.data);
+        status = ek_alloc(queue, (size_t)operand.size * ek_dtype_size(dtype), &fresh.data);
     if (status != EK_OK) {
         free(kept);
         return status;
@@ -133,5 +136,11 @@ ek_status ek_broadcast_for(const char *call, int32_t count, const ek_array *cons
 
 ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *ndim, int64_t *shape)
 {
+    if (count < 0)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_broadcast: count is %d: must not be negative",
+                       (int)count);
+    if ((count > 0 && !arrays) || !ndim || !shape)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_broadcast: %s is null",
+                       count > 0 && !arrays ? "arrays" : (ndim ? "shape" : "ndim"));
     return ek_broadcast_for("ek_broadcast", count, arrays, ndim, shape);
 }

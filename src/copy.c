@@ -62,8 +62,8 @@ static ek_layout packed(const copy *copy, int side, void *memory)
     return layout;
 }
 
-/* Moves runs that are contiguous on both sides: the innermost dimension, and the next one as rows of
- * one transfer; further dimensions one after the other. */
+/* Moves runs that are contiguous on both sides: the innermost dimension, and the next one as rows
+ * of one transfer; further dimensions one after the other. */
 static ek_status move_runs(const copy *copy, const ek_layout *layout)
 {
     const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
@@ -106,12 +106,20 @@ static bool has_runs(const ek_layout *layout)
     return true;
 }
 
+/* Packed memory where the side's own is. */
 static ek_status room(const copy *copy, int side, size_t bytes, void **memory)
 {
-    if (!on_host(&copy->side[side]))
-        return ek_alloc(copy->queue, bytes, memory);
-    *memory = malloc(bytes);
-    return *memory ? EK_OK : ek_fail(EK_OUT_OF_MEMORY, "ek_copy: no host memory for %zu bytes", bytes);
+    if (on_host(&copy->side[side])) {
+        *memory = malloc(bytes);
+        return *memory ? EK_OK
+                       : ek_fail(EK_OUT_OF_MEMORY, "ek_copy: no host memory for %zu bytes", bytes);
+    }
+    if (!belongs(copy->queue, &copy->side[side]))
+        return ek_fail(EK_DEVICE_MISMATCH,
+                       "ek_copy: %s is not in C order on a device that is not the queue's: pack it "
+                       "with a queue of its own device first",
+                       copy->side[side].name);
+    return ek_alloc(copy->queue, bytes, memory);
 }
 
 static ek_status give_back(const copy *copy, int side, void *memory)
@@ -125,18 +133,17 @@ static ek_status give_back(const copy *copy, int side, void *memory)
 /* Runs the copy kernel where the side's memory is. */
 static ek_status rearrange(const copy *copy, int side, const ek_layout *layout)
 {
-    if (on_host(&copy->side[side]))
-        return run_on_host(copy, layout);
-    if (!belongs(copy->queue, &copy->side[side]))
-        return ek_fail(EK_DEVICE_MISMATCH,
-                       "ek_copy: %s is not in C order on a device that is not the queue's: pack it "
-                       "with a queue of its own device first",
-                       copy->side[side].name);
-    return ek_elementwise_run(copy->queue, &ek_op_copy.info, copy->loop, layout);
+    if (!on_host(&copy->side[side]))
+        return ek_elementwise_run(copy->queue, &ek_op_copy.info, copy->loop, layout);
+    /* The host must not overtake what the queue was told before: it may write to this memory. */
+    if (side == SRC)
+        EK_TRY(ek_queue_sync(copy->queue));
+    return run_on_host(copy, layout);
 }
 
-/* Moves packed memory; it must be there before the host unpacks it and stay while it is read. */
-static ek_status move_packed(const copy *copy, void *dst, void *src)
+/* Moves packed memory. Where the host packed it or will unpack it, `wait`: it must be there before
+ * the host unpacks it and stay while it is read. */
+static ek_status move_packed(const copy *copy, void *dst, void *src, bool wait)
 {
     ek_layout flat;
     flat.operands = 2;
@@ -146,7 +153,7 @@ static ek_status move_packed(const copy *copy, void *dst, void *src)
     flat.data[DST] = dst;
     flat.data[SRC] = src;
     EK_TRY(move_runs(copy, &flat));
-    return ek_queue_sync(copy->queue);
+    return wait ? ek_queue_sync(copy->queue) : EK_OK;
 }
 
 static ek_status move_rearranged(const copy *copy)
@@ -154,23 +161,27 @@ static ek_status move_rearranged(const copy *copy)
     size_t bytes = (size_t)(copy->layout.size * copy->element);
     void *memory[2] = {copy->layout.data[DST], copy->layout.data[SRC]};
     bool packs[2] = {!in_order(&copy->layout, DST), !in_order(&copy->layout, SRC)};
+    bool owns[2] = {false, false}, wait = false;
     ek_status status = EK_OK;
     for (int side = DST; side <= SRC && status == EK_OK; side++) {
-        if (packs[side] && (status = room(copy, side, bytes, &memory[side])) != EK_OK)
-            packs[side] = false;
+        if (!packs[side])
+            continue;
+        status = room(copy, side, bytes, &memory[side]);
+        owns[side] = status == EK_OK;
+        wait |= on_host(&copy->side[side]);
     }
     if (status == EK_OK && packs[SRC]) {
         ek_layout pack = packed(copy, DST, memory[SRC]);
         status = rearrange(copy, SRC, &pack);
     }
     if (status == EK_OK)
-        status = move_packed(copy, memory[DST], memory[SRC]);
+        status = move_packed(copy, memory[DST], memory[SRC], wait);
     if (status == EK_OK && packs[DST]) {
         ek_layout unpack = packed(copy, SRC, memory[DST]);
         status = rearrange(copy, DST, &unpack);
     }
     for (int side = DST; side <= SRC; side++) {
-        ek_status freed = packs[side] ? give_back(copy, side, memory[side]) : EK_OK;
+        ek_status freed = owns[side] ? give_back(copy, side, memory[side]) : EK_OK;
         status = status == EK_OK ? freed : status;
     }
     return status;

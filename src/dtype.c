@@ -26,6 +26,8 @@ const char *ek_dtype_name(ek_dtype dtype)
 
 ek_status ek_dtype_parse(const char *name, ek_dtype *dtype)
 {
+    if (!dtype)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_dtype_parse: dtype is null");
     for (int i = 0; name && i < EK_DTYPES; i++) {
         if (strcmp(name, dtypes[i].name) == 0) {
             *dtype = (ek_dtype)i;

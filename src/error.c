@@ -11,6 +11,10 @@ ek_status ek_fail(ek_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    for (char *c = message; *c; c++) { /* names that the caller gave may hold anything: one line */
+        if ((unsigned char)*c < ' ' || *c == '\x7f')
+            *c = '?';
+    }
     return status;
 }
 

@@ -62,8 +62,9 @@ ek_status ek_event_query(ek_event *event, int *reached)
 
 ek_status ek_event_elapsed(ek_event *start, ek_event *end, double *nanoseconds)
 {
-    EK_TRY(check("ek_event_elapsed", start, end, "end"));
-    EK_TRY(check("ek_event_elapsed", start, nanoseconds, "nanoseconds"));
+    if (!start || !end || !nanoseconds)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_event_elapsed: %s is null",
+                       !start ? "start" : (end ? "nanoseconds" : "end"));
     if (start->device != end->device)
         return ek_fail(EK_DEVICE_MISMATCH, "ek_event_elapsed: end is of %s: start is of %s",
                        end->device->name, start->device->name);

@@ -47,17 +47,19 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     const ek_param *wanted = ek_find_param(param_count, params, "dtype");
     const ek_param *lengths = ek_find_param(param_count, params, "shape");
     if (wanted && (wanted->integer < 0 || wanted->integer >= EK_DTYPES))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: dtype is %d: must be 0 to %d", op->call,
-                       (int)wanted->integer, EK_DTYPES - 1);
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: dtype is %lld: must be 0 to %d", op->call,
+                       (long long)wanted->integer, EK_DTYPES - 1);
     if (lengths && (lengths->count < 0 || lengths->count > EK_MAX_NDIM))
         return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has %d lengths: must be 0 to %d", op->call,
                        (int)lengths->count, EK_MAX_NDIM);
     for (int32_t d = 0; lengths && d < lengths->count; d++) {
         if (lengths->list[d] < 0)
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has a length of %lld: must not be "
-                                                "negative", op->call, (long long)lengths->list[d]);
-        shape[d] = lengths->list[d];
+            return ek_fail(EK_INVALID_ARGUMENT,
+                           "%s: shape has a length of %lld: must not be negative", op->call,
+                           (long long)lengths->list[d]);
     }
+    for (int32_t d = 0; lengths && d < lengths->count; d++)
+        shape[d] = lengths->list[d];
     *dtype = wanted ? (ek_dtype)wanted->integer : EK_F32;
     *ndim = lengths ? lengths->count : 0;
     return EK_OK;
@@ -66,7 +68,8 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 /* A real number as one element of a dtype, by the rules of ek_cast. */
 static void to_element(double value, ek_dtype dtype, void *element)
 {
-    int64_t integer = value >= 0x1p+63 ? INT64_MAX : (value > -0x1p+63 ? (int64_t)value : INT64_MIN);
+    int64_t integer =
+        value >= 0x1p+63 ? INT64_MAX : (value > -0x1p+63 ? (int64_t)value : INT64_MIN);
     uint64_t natural = value >= 0x1p+64 ? UINT64_MAX : (value > 0 ? (uint64_t)value : 0);
     size_t size = ek_dtype_size(dtype);
     int64_t top = size < 8 ? (INT64_C(1) << (8 * size - 1)) - 1 : INT64_MAX;

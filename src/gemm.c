@@ -108,10 +108,11 @@ static ek_status store(const char *call, const char *name, ek_dtype dtype, const
         __builtin_add_overflow(reach, columns, &reach) ||
         __builtin_mul_overflow(batch > 0 ? batch - 1 : 0, stride, &skipped) ||
         __builtin_add_overflow(reach, skipped, &elements) ||
-        __builtin_mul_overflow(elements, (int64_t)ek_dtype_size(dtype), &bytes))
+        __builtin_mul_overflow(elements, (int64_t)ek_dtype_size(dtype), &bytes) ||
+        bytes > EK_MAX_REACH)
         return ek_fail(EK_INVALID_ARGUMENT,
                        "%s: %s has %" PRId64 " rows %" PRId64 " apart, batch is %" PRId64
-                       ": its size does not fit 63 bits",
+                       ": reaches further than memory",
                        call, name, rows, ld, batch);
     made->shape[0] = batch;
     made->shape[1] = rows;
@@ -122,8 +123,8 @@ static ek_status store(const char *call, const char *name, ek_dtype dtype, const
     made->operand.ndim = 3;
     made->operand.size = rows && columns && batch ? elements : 0;
     made->operand.shape = made->shape;
-    made->operand.stride[0] = stride;
-    made->operand.stride[1] = ld;
+    made->operand.stride[0] = batch > 1 ? stride : 0;
+    made->operand.stride[1] = rows > 1 ? ld : 0;
     made->operand.stride[2] = 1;
     return EK_OK;
 }
@@ -443,11 +444,9 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     ek_dtype dtypes[2];
     const char *call = op->call;
     for (int i = 0; i < 2; i++) {
-        int64_t size;
-        if (!in[i])
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", call, op->input_names[i]);
-        EK_TRY(ek_array_dtype(in[i], &dtypes[i]));
-        EK_TRY(ek_array_size(in[i], &size));
+        ek_operand operand;
+        EK_TRY(ek_operand_describe(call, op->input_names[i], in[i], &operand));
+        dtypes[i] = operand.dtype;
     }
     EK_TRY(check_dtypes(call, op, dtypes[0], dtypes[1]));
     EK_TRY(read_params(op, param_count, params, &options));

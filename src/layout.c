@@ -90,6 +90,30 @@ ek_status ek_operand_read(const char *call, const char *name, const ek_array *ar
     return EK_OK;
 }
 
+/* The strides as the array gives them, so that arithmetic with them cannot overflow: those of all
+ * dimensions reach over less than EK_MAX_REACH bytes, and one that is never used, of a dimension of
+ * one element or of an array without any, does not matter. */
+static ek_status take_strides(const char *call, const ek_array *array, ek_operand *operand)
+{
+    int64_t left = EK_MAX_REACH / (int64_t)ek_dtype_size(operand->dtype);
+    const int64_t most = left;
+    for (int32_t d = 0; d < array->ndim; d++) {
+        int64_t length = array->shape[d], step = array->strides[d], reach;
+        bool fits = step >= -most && step <= most;
+        operand->stride[d] = fits && operand->size > 0 ? step : 0;
+        if (length <= 1 || operand->size == 0)
+            continue;
+        if (!fits || __builtin_mul_overflow(length, step < 0 ? -step : step, &reach) ||
+            reach > left)
+            return ek_fail(EK_INVALID_ARGUMENT,
+                           "%s: %s has a stride of %" PRId64 " over %" PRId64
+                           " elements: reaches further than memory",
+                           call, operand->name, step, length);
+        left -= reach;
+    }
+    return EK_OK;
+}
+
 ek_status ek_operand_describe(const char *call, const char *name, const ek_array *array,
                               ek_operand *operand)
 {
@@ -108,16 +132,18 @@ ek_status ek_operand_describe(const char *call, const char *name, const ek_array
     if (!shape_size(array, ek_dtype_size(operand->dtype), &operand->size))
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s has shape %s: negative or too large", call,
                        name, ek_shape_text(array->ndim, array->shape, text));
+    if (array->byte_offset > EK_MAX_REACH)
+        return ek_fail(EK_INVALID_ARGUMENT,
+                       "%s: %s has byte_offset %" PRIu64 ": reaches further than memory", call,
+                       name, array->byte_offset);
     operand->data = ek_array_data(array);
     operand->name = name;
     operand->device_type = (ek_device_type)array->device.type;
     operand->device_index = array->device.index;
     operand->ndim = array->ndim;
     operand->shape = array->shape;
-    if (array->strides) {
-        memcpy(operand->stride, array->strides, (size_t)array->ndim * sizeof *array->strides);
-        return EK_OK;
-    }
+    if (array->strides)
+        return take_strides(call, array, operand);
     int64_t step = 1;
     for (int32_t d = array->ndim - 1; d >= 0; d--) {
         operand->stride[d] = step;
@@ -199,12 +225,10 @@ static bool solvable(equation *eq, int i, int64_t target)
         return true;
     if (target < 0 || target > eq->reach[i] || target % eq->gcd[i] != 0)
         return false;
-    if (--eq->budget < 0)
-        return true;
     int64_t most = target / eq->step[i];
     if (most > eq->last[i])
         most = eq->last[i];
-    for (int64_t t = most; t >= 0 && eq->budget >= 0; t--) {
+    for (int64_t t = most; t >= 0 && --eq->budget >= 0; t--) {
         int64_t rest = target - t * eq->step[i];
         if (rest > eq->reach[i + 1])
             break;
@@ -218,6 +242,12 @@ static void add_term(equation *eq, int64_t step, int64_t last)
 {
     if (step == 0 || last == 0)
         return;
+    for (int i = 0; i < eq->count; i++) {
+        if (eq->step[i] == step) { /* one index does for both: arrays that interleave end soon */
+            eq->last[i] += last;
+            return;
+        }
+    }
     int at = eq->count++;
     for (; at > 0 && eq->step[at - 1] < step; at--) {
         eq->step[at] = eq->step[at - 1];
@@ -253,7 +283,10 @@ bool ek_overlaps(const ek_operand *a, const ek_operand *b)
     eq.reach[eq.count] = 0;
     eq.gcd[eq.count] = 0;
     for (int i = eq.count - 1; i >= 0; i--) {
-        eq.reach[i] = eq.reach[i + 1] + eq.step[i] * eq.last[i];
+        int64_t reach;
+        if (__builtin_mul_overflow(eq.step[i], eq.last[i], &reach) ||
+            __builtin_add_overflow(eq.reach[i + 1], reach, &eq.reach[i]))
+            return true;
         eq.gcd[i] = gcd(eq.step[i], eq.gcd[i + 1]);
     }
     return solvable(&eq, 0, (int64_t)(b_high - 1 - a_low));

@@ -8,6 +8,9 @@
 #include "einkorn/array.h"
 #include "typed.h"
 
+/* The most bytes that strides may reach over: more than any memory, and sums of a few still fit. */
+#define EK_MAX_REACH (INT64_C(1) << 60)
+
 typedef struct ek_layout {
     int32_t operands;
     int32_t ndim;

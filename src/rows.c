@@ -168,7 +168,8 @@ static ek_status check_shape(const ek_op_info *op, const ek_operand *out, int32_
                              const int64_t *shape)
 {
     char text[128], wanted[128];
-    if (out->ndim == ndim && memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0)
+    if (out->ndim == ndim &&
+        (ndim == 0 || memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) == 0))
         return EK_OK;
     return ek_fail(EK_SHAPE_MISMATCH, "%s: out has shape %s: must be %s", op->call,
                    ek_shape_text(out->ndim, out->shape, text), ek_shape_text(ndim, shape, wanted));

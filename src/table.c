@@ -15,16 +15,34 @@ int ek_op_has_variant(const ek_op_info *op, ek_variant variant)
     return (unsigned)variant < EK_VARIANTS && op->kernels[variant] != NULL;
 }
 
+/* What both calls need before a kind may look at anything. `in` may be null only without inputs. */
+static ek_status check_call(const char *call, const ek_op_info *op, const ek_array *const *in,
+                            int32_t param_count, const ek_param *params)
+{
+    if (!op)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: op is null", call);
+    if (!in && op->inputs > 0)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: %s: in is null", call, op->call);
+    if (param_count < 0 || (param_count > 0 && !params))
+        return ek_fail(EK_INVALID_ARGUMENT,
+                       "%s: %s: param_count is %d with%s params: must be their number", call,
+                       op->call, (int)param_count, params ? "" : "out");
+    return ek_check_params(op, param_count, params);
+}
+
 ek_status ek_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
                    const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
 {
-    EK_TRY(ek_check_params(op, param_count, params));
+    EK_TRY(check_call("ek_infer", op, in, param_count, params));
+    if (!dtype || !ndim || !shape)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_infer: %s: %s is null", op->call,
+                       !dtype ? "dtype" : (ndim ? "shape" : "ndim"));
     return op->run->infer(op, in, param_count, params, dtype, ndim, shape);
 }
 
 ek_status ek_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                    int32_t param_count, const ek_param *params, ek_array *out)
 {
-    EK_TRY(ek_check_params(op, param_count, params));
+    EK_TRY(check_call("ek_apply", op, in, param_count, params));
     return op->run->apply(queue, op, in, param_count, params, out);
 }

@@ -15,6 +15,8 @@ const char *ek_variant_name(ek_variant variant)
 
 ek_status ek_variant_parse(const char *name, ek_variant *variant)
 {
+    if (!variant)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_variant_parse: variant is null");
     for (int i = 0; name && i < EK_VARIANTS; i++) {
         if (strcmp(name, names[i]) == 0) {
             *variant = (ek_variant)i;

@@ -12,7 +12,7 @@ ek_variant ek_cpu_best_variant(void);
 /* The processor's name as the system tells it, or "". */
 void ek_cpu_model(char *text, size_t size);
 
-/* Bytes of the last-level cache; a common size if the system does not tell.. */
+/* Bytes of the last-level cache; a common size if the system does not tell. */
 size_t ek_cpu_cache_bytes(void);
 
 #endif

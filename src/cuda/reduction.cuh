@@ -97,7 +97,7 @@ template <typename Op> struct ek_reduction {
             if (index + c < n)
                 lane[c] =
                     Op::combine(lane[c], Op::element(x[index + c], first + index + c, context));
-        return ek_fold_packed<Op>(lane);
+        return ek_fold_packed<Op>(lane, 32);
     }
 
     /* Rows whose elements lie one after the other. */

@@ -17,35 +17,25 @@ EK_INLINE int64_t ek_smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A value of the thread `delta` above in a group of `width`; all threads of the warp take part. */
-template <typename T> EK_INLINE T ek_shuffle_down(T value, int delta, int width)
+/* A value of the thread whose number differs in the bits of `mask`; all threads of the warp take
+ * part. */
+template <typename T> EK_INLINE T ek_shuffle_xor(T value, int mask)
 {
     uint32_t words[(sizeof(T) + 3) / 4] = {};
     memcpy(words, &value, sizeof value);
 #pragma unroll
     for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
-        words[i] = __shfl_down_sync(0xffffffffu, words[i], delta, width);
+        words[i] = __shfl_xor_sync(0xffffffffu, words[i], mask);
     memcpy(&value, words, sizeof value);
     return value;
 }
 
-/* The value of the group's first thread. */
-template <typename T> EK_INLINE T ek_shuffle_first(T value, int width)
-{
-    uint32_t words[(sizeof(T) + 3) / 4] = {};
-    memcpy(words, &value, sizeof value);
-#pragma unroll
-    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
-        words[i] = __shfl_sync(0xffffffffu, words[i], 0, width);
-    memcpy(&value, words, sizeof value);
-    return value;
-}
-
-/* Folds the lanes of a group's threads, one each; the first thread has the result. */
+/* Folds the lanes of a group's threads, one each. The first thread has the result; where the order
+ * of combine's arguments does not matter, all of them have it. */
 template <typename Op> EK_INLINE typename Op::Acc ek_fold_group(typename Op::Acc lane, int width)
 {
     for (int half = width / 2; half > 0; half /= 2)
-        lane = Op::combine(lane, ek_shuffle_down(lane, half, width));
+        lane = Op::combine(lane, ek_shuffle_xor(lane, half));
     return lane;
 }
 
@@ -58,15 +48,15 @@ template <typename Op> EK_INLINE typename Op::Acc ek_fold_spread(typename Op::Ac
     return ek_fold_group<Op>(Op::combine(lane[0], lane[1]), width);
 }
 
-/* Packed lanes: thread t of a warp has the lanes 4 t to 4 t + 3, and loads four elements at once.
+/* Packed lanes: thread t of a group has the lanes 4 t to 4 t + 3, and loads four elements at once.
  */
-template <typename Op> EK_INLINE typename Op::Acc ek_fold_packed(typename Op::Acc *lane)
+template <typename Op> EK_INLINE typename Op::Acc ek_fold_packed(typename Op::Acc *lane, int width)
 {
 #pragma unroll
-    for (int half = 16; half > 0; half /= 2) {
+    for (int half = width / 2; half > 0; half /= 2) {
 #pragma unroll
         for (int c = 0; c < EK_CUDA_PACK; c++)
-            lane[c] = Op::combine(lane[c], ek_shuffle_down(lane[c], half, 32));
+            lane[c] = Op::combine(lane[c], ek_shuffle_xor(lane[c], half));
     }
     lane[0] = Op::combine(lane[0], lane[2]);
     lane[1] = Op::combine(lane[1], lane[3]);
@@ -109,8 +99,8 @@ EK_INLINE int64_t ek_element_offset(const ek_cuda_rows &rows, int64_t i)
     return ek_row_offset(i, rows.row_ndim, rows.row_shape, rows.row_x);
 }
 
-/* The chunk of a row that a group of threads works on. Groups past the last row have no elements.
- */
+/* The chunk of a row that a group of threads, a power of two, works on. Groups past the last row
+ * have no elements. */
 struct ek_chunk {
     int64_t row, chunk, first;
     int n, thread;
@@ -118,9 +108,9 @@ struct ek_chunk {
 
     __device__ __forceinline__ ek_chunk(int64_t count, int64_t chunks, int64_t elements, int group)
     {
-        int64_t unit =
-            (int64_t)blockIdx.x * (EK_CUDA_ROWS_THREADS / group) + (int)threadIdx.x / group;
-        thread = (int)threadIdx.x % group;
+        int shift = 31 - __clz(group);
+        int64_t unit = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) >> shift;
+        thread = (int)threadIdx.x & (group - 1);
         row = chunks == 1 ? unit : unit / chunks;
         chunk = unit - row * chunks;
         inside = row < count;

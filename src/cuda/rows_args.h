@@ -23,9 +23,10 @@
     (EK_CUDA_AT_MOST_4(element) < EK_CUDA_AT_MOST_4(accumulator) ? EK_CUDA_AT_MOST_4(element)      \
                                                                  : EK_CUDA_AT_MOST_4(accumulator))
 
-/* Rows with a result per element: a warp keeps rows up to EK_CUDA_WARP_ROW elements, a block those
- * up to EK_CUDA_BLOCK_ROW. A thread of the block holds EK_CUDA_LANE_ELEMENTS, the elements of one
- * lane. */
+/* Rows with a result per element: a group of threads keeps rows of up to EK_CUDA_GROUP_ROW
+ * elements, a warp those up to EK_CUDA_WARP_ROW, a block those up to EK_CUDA_BLOCK_ROW. A thread of
+ * the block holds EK_CUDA_LANE_ELEMENTS, the elements of one lane. */
+#define EK_CUDA_GROUP_ROW 256
 #define EK_CUDA_WARP_ROW 1024
 #define EK_CUDA_LANE_ELEMENTS 32
 #define EK_CUDA_BLOCK_THREADS(size) ((size) > 4 ? 512 : 1024)
@@ -47,7 +48,7 @@ typedef struct ek_cuda_plane {
     int32_t group;  /* rows: threads of a row, a power of two up to 32 */
     int32_t across; /* columns: threads side by side, */
     int32_t lanes;  /* and threads for the lanes of each; powers of two */
-    int32_t packed; /* 1 if neighbouring columns may be loaded (and stored) at once */
+    int32_t packed; /* 1 if neighbours may be loaded (and stored) at once */
 } ek_cuda_plane;
 
 /* Rows of any layout: dimensions as in src/rows.h. */

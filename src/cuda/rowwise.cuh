@@ -4,7 +4,24 @@
 #ifndef EK_CUDA_ROWWISE_CUH
 #define EK_CUDA_ROWWISE_CUH
 
+#include "body/maximum.h"
 #include "cuda/reduction.cuh"
+
+/* The operation maximum, in one instruction where there is one. */
+EK_INLINE float ek_larger(float a, float b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(a) : "f"(a), "f"(b));
+    return a;
+#else
+    return ek_body_maximum_f32(a, b);
+#endif
+}
+
+EK_INLINE double ek_larger(double a, double b)
+{
+    return ek_body_maximum_f64(a, b);
+}
 
 /* The largest element of a row, as a reduction. */
 template <typename Row> struct ek_row_top {
@@ -23,7 +40,7 @@ template <typename Row> struct ek_row_top {
     }
     EK_INLINE Acc combine(Acc a, Acc b)
     {
-        return Row::larger(a, b);
+        return ek_larger(a, b);
     }
     EK_INLINE Out finish(Acc a, int64_t)
     {
@@ -71,9 +88,6 @@ template <typename Row> struct ek_rowwise {
     using Number = typename Row::Number;
     using Top = ek_row_top<Row>;
     using Sum = ek_row_sum<Row>;
-    using Pack = ek_row_pack<In, EK_CUDA_PACK>;
-
-    static constexpr int warp_steps = EK_CUDA_WARP_ROW / EK_LANES;
 
     /* What is kept of an element for its result. */
     EK_INLINE Number kept(Number x, Number term)
@@ -86,116 +100,173 @@ template <typename Row> struct ek_rowwise {
         return Row::store(Row::result(kept, kept, top, rest));
     }
 
-    /* Rows of up to EK_CUDA_WARP_ROW elements, which a group of threads keeps in registers. */
-    EK_INLINE void warps(const ek_cuda_plane &plane)
-    {
-        ek_chunk at(plane.outer * plane.inner, 1, plane.n, plane.group);
-        const In *x = (const In *)plane.x;
-        In *out = (In *)plane.out;
-        if (at.inside) {
-            int64_t outer = plane.outer == 1 ? 0 : at.row / plane.inner;
-            int64_t inner = at.row - outer * plane.inner;
-            x += outer * plane.outer_x + inner * plane.inner_x;
-            out += outer * plane.outer_out + inner * plane.inner_out;
+    /* What a thread keeps of n elements of a row: EK_CUDA_PACK a step, from `own` on, as loads of
+     * `width` neighbours `apart` from each other. They are of one lane, or of as many as a step
+     * has. Elements past the end repeat the last ones, so that all loads are under way together;
+     * they change no top and are in no sum. `full`: there are none. */
+    template <int steps, int lanes, int width, bool full> struct Held {
+        using Load = ek_row_pack<In, width>;
+
+        static constexpr int loads = EK_CUDA_PACK / width;
+
+        Number value[steps][EK_CUDA_PACK];
+        int n, own, apart;
+
+        /* x: the first of the thread's elements. */
+        __device__ __forceinline__ Held(const In *x, int n, int own, int apart)
+            : n(n), own(own), apart(apart)
+        {
+#pragma unroll
+            for (int k = 0; k < steps; k++) {
+                if (past(k))
+                    continue;
+#pragma unroll
+                for (int c = 0; c < loads; c++) {
+                    int i = (k * loads + c) * apart;
+                    Load loaded = *(const Load *)(x + (full ? i : min(i, n - own - width)));
+#pragma unroll
+                    for (int e = 0; e < width; e++)
+                        value[k][c * width + e] = Row::load(loaded.at[e]);
+                }
+            }
         }
-        if (plane.group == 32 && Pack::fits(x) && Pack::fits(out))
-            warp_row<true>(at.n, at.thread, 32, x, out);
+
+        /* A step without an element in any thread of the warp. */
+        __device__ __forceinline__ bool past(int step) const
+        {
+            return !full && step * loads * apart >= n;
+        }
+
+        /* Whether the elements of a load are before the end: all of them are, or none. */
+        __device__ __forceinline__ bool inside(int step, int load) const
+        {
+            return full || (step * loads + load) * apart < n - own;
+        }
+
+        __device__ __forceinline__ Number top() const
+        {
+            Number top = Top::identity();
+#pragma unroll
+            for (int k = 0; k < steps; k++) {
+                if (past(k))
+                    continue;
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    top = ek_larger(top, value[k][c]);
+            }
+            return top;
+        }
+
+        /* Sums the terms of each lane. */
+        __device__ __forceinline__ void sum(Number top, Number *lane)
+        {
+#pragma unroll
+            for (int i = 0; i < lanes; i++)
+                lane[i] = Sum::identity();
+#pragma unroll
+            for (int k = 0; k < steps; k++) {
+                if (past(k))
+                    continue;
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++) {
+                    Number term = Row::term(value[k][c], top);
+                    if (inside(k, c / width))
+                        lane[c % lanes] += term;
+                    value[k][c] = kept(value[k][c], term);
+                }
+            }
+        }
+
+        __device__ __forceinline__ void store(Number top, Number rest, In *out) const
+        {
+#pragma unroll
+            for (int k = 0; k < steps; k++) {
+#pragma unroll
+                for (int c = 0; c < loads; c++) {
+                    Load results;
+#pragma unroll
+                    for (int e = 0; e < width; e++)
+                        results.at[e] = result(value[k][c * width + e], top, rest);
+                    if (inside(k, c))
+                        *(Load *)(out + (k * loads + c) * apart) = results;
+                }
+            }
+        }
+    };
+
+    /* Rows of up to EK_CUDA_GROUP_ROW elements, for a group of threads each. Few registers let a
+     * multiprocessor have many rows under way. */
+    EK_INLINE void groups(const ek_cuda_plane &plane)
+    {
+        constexpr int steps = EK_CUDA_GROUP_ROW / EK_LANES;
+        if (!plane.packed)
+            group_row<steps, 1>(plane, plane.group);
+        else if (plane.group < 32)
+            group_row<1, EK_CUDA_PACK>(plane, plane.group);
         else
-            warp_row<false>(at.n, at.thread, plane.group, x, out);
+            group_row<steps, EK_CUDA_PACK>(plane, 32);
     }
 
-    /* Packed or spread lanes, as in cuda/rows.cuh. */
-    template <bool packed>
-    EK_INLINE void warp_row(int n, int thread, int group, const In *x, In *out)
+    /* Rows of up to EK_CUDA_WARP_ROW elements, for a warp each. */
+    EK_INLINE void warps(const ek_cuda_plane &plane)
     {
-        Number value[warp_steps][EK_CUDA_PACK], lane[EK_CUDA_PACK], top = Top::identity();
-        int own = packed ? EK_CUDA_PACK * thread : thread, apart = packed ? 1 : group;
-#pragma unroll
-        for (int k = 0; k < warp_steps; k++) {
-            int i = k * EK_CUDA_PACK * group + own;
-            Pack loaded;
-            if (packed && i + EK_CUDA_PACK <= n) {
-                loaded = *(const Pack *)(x + i);
-            } else {
-#pragma unroll
-                for (int c = 0; c < EK_CUDA_PACK; c++)
-                    if (i + c * apart < n)
-                        loaded.at[c] = x[i + c * apart];
+        constexpr int steps = EK_CUDA_WARP_ROW / EK_LANES;
+        if (plane.packed)
+            group_row<steps, EK_CUDA_PACK>(plane, 32);
+        else
+            group_row<steps, 1>(plane, 32);
+    }
+
+    /* Spread lanes (width 1) or packed ones, as in cuda/rows.cuh. */
+    template <int steps, int width> EK_INLINE void group_row(const ek_cuda_plane &plane, int group)
+    {
+        ek_chunk at(plane.outer * plane.inner, 1, plane.n, group);
+        int own = width * at.thread;
+        const In *x = (const In *)plane.x + own;
+        In *out = (In *)plane.out + own;
+        if (at.inside) {
+            int64_t inner = at.row;
+            if (plane.outer > 1) {
+                int64_t outer = inner / plane.inner;
+                inner -= outer * plane.inner;
+                x += outer * plane.outer_x;
+                out += outer * plane.outer_out;
             }
-#pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++) {
-                value[k][c] = i + c * apart < n ? Row::load(loaded.at[c]) : Top::identity();
-                top = Row::larger(top, value[k][c]);
-            }
+            x += inner * plane.inner_x;
+            out += inner * plane.inner_out;
         }
-        top = ek_shuffle_first(ek_fold_group<Top>(top, group), group);
-#pragma unroll
-        for (int c = 0; c < EK_CUDA_PACK; c++)
-            lane[c] = Sum::identity();
-#pragma unroll
-        for (int k = 0; k < warp_steps; k++) {
-            if (k * EK_CUDA_PACK * group >= n)
-                continue;
-#pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++) {
-                bool inside = k * EK_CUDA_PACK * group + own + c * apart < n;
-                Number term = Row::term(value[k][c], top);
-                lane[c] += inside ? term : Sum::identity();
-                value[k][c] = kept(value[k][c], term);
-            }
-        }
-        Number sum = packed ? ek_fold_packed<Sum>(lane) : ek_fold_spread<Sum>(lane, group);
-        Number rest = Row::rest(ek_shuffle_first(sum, group));
-#pragma unroll
-        for (int k = 0; k < warp_steps; k++) {
-            int i = k * EK_CUDA_PACK * group + own;
-            Pack results;
-#pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                results.at[c] = result(value[k][c], top, rest);
-            if (packed && i + EK_CUDA_PACK <= n) {
-                *(Pack *)(out + i) = results;
-            } else {
-#pragma unroll
-                for (int c = 0; c < EK_CUDA_PACK; c++)
-                    if (i + c * apart < n)
-                        out[i + c * apart] = results.at[c];
-            }
-        }
+        Number lane[EK_CUDA_PACK];
+        Held<steps, EK_CUDA_PACK, width, false> held(x, at.n, own, width * group);
+        Number top = ek_fold_group<Top>(held.top(), group);
+        held.sum(top, lane);
+        Number sum = width > 1 ? ek_fold_packed<Sum>(lane, group)
+                               : ek_fold_spread<Sum>(lane, group);
+        held.store(top, Row::rest(sum), out);
     }
 
     /* Rows of up to EK_CUDA_BLOCK_ROW elements: a block a row, a thread a lane of a chunk. */
     EK_INLINE void blocks(const ek_cuda_plane &plane)
     {
+        if (plane.n % EK_CHUNK == 0)
+            block_row<true>(plane);
+        else
+            block_row<false>(plane);
+    }
+
+    template <bool full> EK_INLINE void block_row(const ek_cuda_plane &plane)
+    {
         int64_t outer = plane.outer == 1 ? 0 : (int64_t)blockIdx.x / plane.inner;
         int64_t inner = (int64_t)blockIdx.x - outer * plane.inner;
-        const In *x = (const In *)plane.x + outer * plane.outer_x + inner * plane.inner_x;
-        In *out = (In *)plane.out + outer * plane.outer_out + inner * plane.inner_out;
-        int first = (int)threadIdx.x / EK_LANES * EK_CHUNK + (int)threadIdx.x % EK_LANES;
-        int n = (int)plane.n;
-        Number value[EK_CUDA_LANE_ELEMENTS], lane = Sum::identity(), top = Top::identity();
-#pragma unroll
-        for (int k = 0; k < EK_CUDA_LANE_ELEMENTS; k++) {
-            int i = first + k * EK_LANES;
-            value[k] = i < n ? Row::load(x[i]) : Top::identity();
-        }
-#pragma unroll
-        for (int k = 0; k < EK_CUDA_LANE_ELEMENTS; k++)
-            top = Row::larger(top, value[k]);
-        top = block_top(top);
-#pragma unroll
-        for (int k = 0; k < EK_CUDA_LANE_ELEMENTS; k++) {
-            Number term = Row::term(value[k], top);
-            lane += first + k * EK_LANES < n ? term : Sum::identity();
-            value[k] = kept(value[k], term);
-        }
-        Number rest = Row::rest(block_sum(lane, (int)plane.chunks));
-#pragma unroll
-        for (int k = 0; k < EK_CUDA_LANE_ELEMENTS; k++) {
-            int i = first + k * EK_LANES;
-            if (i < n)
-                out[i] = result(value[k], top, rest);
-        }
+        int chunk = (int)threadIdx.x / EK_LANES * EK_CHUNK, own = (int)threadIdx.x % EK_LANES;
+        int first = chunk + own;
+        const In *x = (const In *)plane.x + outer * plane.outer_x + inner * plane.inner_x + first;
+        In *out = (In *)plane.out + outer * plane.outer_out + inner * plane.inner_out + first;
+        Number lane;
+        Held<EK_CUDA_LANE_ELEMENTS / EK_CUDA_PACK, 1, 1, full> held(
+            x, min((int)plane.n - chunk, EK_CHUNK), own, EK_LANES);
+        Number top = block_top(held.top());
+        held.sum(top, &lane);
+        held.store(top, Row::rest(block_sum(lane, (int)plane.chunks)), out);
     }
 
     /* The largest of the block's numbers, for every thread. */
@@ -208,7 +279,7 @@ template <typename Row> struct ek_rowwise {
         __syncthreads();
         top = of_warp[0];
         for (int warp = 1; warp < (int)blockDim.x / 32; warp++)
-            top = Row::larger(top, of_warp[warp]);
+            top = ek_larger(top, of_warp[warp]);
         return top;
     }
 

@@ -6,6 +6,7 @@
 
 /* The kernels of a loop, in the order of their names. */
 enum {
+    GROUPS,
     WARPS,
     BLOCKS,
     RESULTS,
@@ -86,6 +87,20 @@ static ek_status run_passes(const job *job)
     return launch_results(job, tops, sums);
 }
 
+/* Whether packs of EK_CUDA_PACK elements are aligned in all rows, and fill them. */
+static bool packs(const ek_cuda_plane *plane, int64_t size)
+{
+    uintptr_t align = EK_CUDA_PACK * size < 16 ? (uintptr_t)(EK_CUDA_PACK * size) : 16;
+    if (plane->n % EK_CUDA_PACK != 0 || (uintptr_t)plane->x % align != 0 ||
+        (uintptr_t)plane->out % align != 0)
+        return false;
+    bool inner = plane->inner == 1 ||
+                 (plane->inner_x % EK_CUDA_PACK == 0 && plane->inner_out % EK_CUDA_PACK == 0);
+    bool outer = plane->outer == 1 ||
+                 (plane->outer_x % EK_CUDA_PACK == 0 && plane->outer_out % EK_CUDA_PACK == 0);
+    return inner && outer;
+}
+
 ek_status ek_cuda_rowwise(ek_queue *queue, const ek_cuda_kernels *kernels, const ek_op_info *op,
                           int32_t loop, const ek_rows *rows)
 {
@@ -104,9 +119,10 @@ ek_status ek_cuda_rowwise(ek_queue *queue, const ek_cuda_kernels *kernels, const
                       (rows->n == 1 || (plane.step == 1 && plane.out_step == 1));
     if (contiguous && rows->n <= EK_CUDA_WARP_ROW) {
         plane.group = ek_cuda_group(rows->n);
-        return ek_cuda_launch_units(queue, kernels, job.first + WARPS, rows->count,
-                                    EK_CUDA_ROWS_THREADS / plane.group, EK_CUDA_ROWS_THREADS,
-                                    &plane);
+        plane.packed = packs(&plane, job.in_size);
+        return ek_cuda_launch_units(
+            queue, kernels, job.first + (rows->n <= EK_CUDA_GROUP_ROW ? GROUPS : WARPS),
+            rows->count, EK_CUDA_ROWS_THREADS / plane.group, EK_CUDA_ROWS_THREADS, &plane);
     }
     if (contiguous && rows->n <= EK_CUDA_BLOCK_ROW(job.size))
         return ek_cuda_launch_units(queue, kernels, job.first + BLOCKS, rows->count, 1,
