@@ -121,7 +121,8 @@ class Kind:
     out: str = "T"
     acc: str = "T"
     slots: tuple[Slot, ...] | None = None  # None: one slot "body" from the inputs to the output
-    pairs: bool = False  # a loop for every pair of dtypes, bodies in storage types
+    pairs: bool = False  # a loop for every pair of dtypes
+    stored: bool = False  # bodies see elements as memory holds them
     keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
     table: bool = True  # has a row in the ops table
     array_call: bool = True  # has a generated array call
@@ -165,8 +166,8 @@ KINDS = {
         Kind("binary", "elementwise", args=("x", "y"), keys=frozenset({"out"})),
         Kind("ternary", "elementwise", keys=frozenset({"args", "in", "out"})),
         Kind("comparison", "elementwise", args=("x", "y"), out="b8"),
-        Kind("cast", "elementwise", args=("x",), pairs=True),
-        Kind("copy", "elementwise", args=("x",), array_call=False),
+        Kind("cast", "elementwise", args=("x",), pairs=True, stored=True),
+        Kind("copy", "elementwise", args=("x",), stored=True, array_call=False),
         Kind("fill", "fill", args=()),
         Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
              keys=frozenset({"out", "acc", "empty"})),
@@ -185,6 +186,7 @@ class Loop:
     out: Dtype
     acc: Dtype
     pairs: bool
+    stored: bool
     ulp: float
 
     @property
@@ -199,8 +201,8 @@ class Loop:
 
     @property
     def key(self) -> str:
-        """The name of the body: half types share float32's."""
-        return self.name if self.pairs else self.t.compute.name
+        """The name of the body: half types share float32's unless it sees them as stored."""
+        return self.name if self.stored else self.t.compute.name
 
     def dtype(self, which: str) -> Dtype:
         """The dtype behind a slot's type name, as stored."""
@@ -211,7 +213,7 @@ class Loop:
         if which not in ("out", "acc") and not (which[:2] == "in" and which[2:].isdigit()):
             return which
         dtype = self.dtype(which)
-        return dtype.c if self.pairs else dtype.compute.c
+        return dtype.c if self.stored else dtype.compute.c
 
 
 @dataclass(frozen=True)

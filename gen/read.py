@@ -190,14 +190,14 @@ class _Checker:
 
     def loops(self, kind: Kind, dtypes: tuple[str, ...], ins: tuple[str, ...]) -> tuple[Loop, ...]:
         if kind.pairs:
-            return tuple(Loop((DTYPES[a],), DTYPES[b], DTYPES[a], True, 0)
+            return tuple(Loop((DTYPES[a],), DTYPES[b], DTYPES[a], True, kind.stored, 0)
                          for a in dtypes for b in dtypes)
         out = str(self.literal.get("out", kind.out))
         acc = str(self.literal.get("acc", kind.acc))
         made = []
         for t in (DTYPES[name] for name in dtypes):
             made.append(Loop(tuple(self.rule(rule, t) for rule in ins), self.rule(out, t),
-                             self.rule(acc, t).compute, False, self.ulp(t)))
+                             self.rule(acc, t).compute, False, kind.stored, self.ulp(t)))
         return tuple(made)
 
     def ulp(self, t: Dtype) -> float:
@@ -259,7 +259,7 @@ class BodyRenderer:
         block = next((slot.name + e for e in endings if slot.name + e in template.blocks), None)
         if block is None:
             return slot.default
-        t = loop.t if loop.pairs else loop.t.compute
+        t = loop.t if loop.stored else loop.t.compute
         values = {"T": t.c, "t": t.name, "R": t.real.c, "r": t.real.name, "A": loop.acc.c,
                   "a": loop.acc.name, "src": loop.ins[0] if loop.ins else loop.out,
                   "dst": loop.out, "op": op.meta, "skeleton": ""}

@@ -53,7 +53,7 @@ AC_DEFUN([EK_CUDA], [
       AS_IF([test -z "$ek_missing"], [ek_cuda=1], [EK_CUDA_CFLAGS=])
     ])
     AS_IF([test $ek_cuda = 0 && test "x$with_cuda" != xcheck],
-      [AC_MSG_ERROR([CUDA is missing (${ek_missing:-nvcc}): install the CUDA toolkit (package nvidia-cuda-toolkit) or configure --without-cuda])])
+      [AC_MSG_ERROR([CUDA is missing (${ek_missing:-nvcc}): install NVIDIA's CUDA toolkit, 12.0 or newer, or configure --without-cuda])])
   ])
   EK_CUDA_SUMMARY=no
   AS_IF([test $ek_cuda = 1], [
@@ -120,6 +120,7 @@ AC_DEFUN([EK_TESTS], [
   ])
   AS_IF([test $ek_tests = yes], [EK_TESTS_SUMMARY="Check, MPFR"])
   AC_CHECK_HEADERS([dlpack/dlpack.h])
+  AC_SUBST([EK_TESTS_SUMMARY])
   AC_SUBST([CHECK_CFLAGS])
   AC_SUBST([CHECK_LIBS])
   AM_CONDITIONAL([EK_WITH_TESTS], [test $ek_tests = yes])

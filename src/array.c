@@ -54,11 +54,16 @@ ek_array ek_array_view(void *data, ek_dtype dtype, const ek_device *device, int3
                        int64_t *shape)
 {
     ek_array array = {.data = data, .ndim = ndim, .shape = shape};
-    array.device.type = (int32_t)device->type;
-    array.device.index = device->index;
-    array.type.code = types[dtype].code;
-    array.type.bits = types[dtype].bits;
-    array.type.lanes = 1;
+    /* It cannot refuse, so what is none of them becomes an array that every call refuses. */
+    if (device) {
+        array.device.type = (int32_t)device->type;
+        array.device.index = device->index;
+    }
+    if ((unsigned)dtype < EK_DTYPES) {
+        array.type.code = types[dtype].code;
+        array.type.bits = types[dtype].bits;
+        array.type.lanes = 1;
+    }
     return array;
 }
 

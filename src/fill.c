@@ -52,6 +52,9 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     if (lengths && (lengths->count < 0 || lengths->count > EK_MAX_NDIM))
         return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has %d lengths: must be 0 to %d", op->call,
                        (int)lengths->count, EK_MAX_NDIM);
+    if (lengths && lengths->count > 0 && !lengths->list)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: shape is null with %d lengths", op->call,
+                       (int)lengths->count);
     for (int32_t d = 0; lengths && d < lengths->count; d++) {
         if (lengths->list[d] < 0)
             return ek_fail(EK_INVALID_ARGUMENT,

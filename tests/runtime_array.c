@@ -82,6 +82,18 @@ START_TEST(other_types_are_refused)
         EK_MUST_REFUSE(ek_array_dtype(&array, &dtype), EK_DTYPE_MISMATCH, "no dtype");
         ck_assert_int_eq(dtype, EK_DTYPES);
     }
+    ek_dtype dtype;
+    ek_array array = ek_array_view(NULL, EK_F32, ek_cpu, 0, NULL);
+    EK_MUST_REFUSE(ek_array_dtype(NULL, &dtype), EK_INVALID_ARGUMENT, "array is null");
+    EK_MUST_REFUSE(ek_array_dtype(&array, NULL), EK_INVALID_ARGUMENT, "dtype is null");
+    EK_MUST_REFUSE(ek_dtype_parse("f32", NULL), EK_INVALID_ARGUMENT, "dtype is null");
+}
+END_TEST
+
+START_TEST(messages_are_one_line)
+{
+    ek_dtype dtype;
+    EK_MUST_REFUSE(ek_dtype_parse("f\n32", &dtype), EK_INVALID_ARGUMENT, "'f?32'");
 }
 END_TEST
 
@@ -194,6 +206,7 @@ TCase *ek_array_case(void)
 #endif
     tcase_add_test(array, every_dtype_returns);
     tcase_add_test(array, other_types_are_refused);
+    tcase_add_test(array, messages_are_one_line);
     tcase_add_test(array, sizes);
     tcase_add_test(array, sizes_are_refused);
     tcase_add_test(array, allocation);

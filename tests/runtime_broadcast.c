@@ -62,6 +62,10 @@ START_TEST(broadcast_of_none_and_of_wrong)
     int64_t got[EK_MAX_NDIM], shape[] = {-2};
     int32_t ndim = -1;
     EK_MUST(ek_broadcast(0, NULL, &ndim, got));
+    EK_MUST_REFUSE(ek_broadcast(-1, NULL, &ndim, got), EK_INVALID_ARGUMENT, "count is -1");
+    EK_MUST_REFUSE(ek_broadcast(1, NULL, &ndim, got), EK_INVALID_ARGUMENT, "arrays is null");
+    EK_MUST_REFUSE(ek_broadcast(0, NULL, NULL, got), EK_INVALID_ARGUMENT, "ndim is null");
+    EK_MUST_REFUSE(ek_broadcast(0, NULL, &ndim, NULL), EK_INVALID_ARGUMENT, "shape is null");
     ck_assert_int_eq(ndim, 0);
     ek_array x = ek_array_view(NULL, EK_F32, ek_cpu, 1, shape);
     const ek_array *wrong[] = {&x}, *null[] = {NULL};

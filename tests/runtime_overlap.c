@@ -135,6 +135,62 @@ START_TEST(interleaved_columns)
 }
 END_TEST
 
+START_TEST(long_interleaved_columns)
+{
+    /* Far more elements than the search for a shared byte may look at one by one. */
+    enum { PAIRS = 1 << 17 };
+    static float cells[2 * PAIRS];
+    int64_t shape[] = {PAIRS}, two[] = {2};
+    ek_array even = ek_array_view(cells, EK_F32, ek_cpu, 1, shape);
+    even.strides = two;
+    ek_array odd = even;
+    odd.byte_offset = sizeof(float);
+    for (int i = 0; i < PAIRS; i++)
+        cells[2 * i] = (float)i;
+    EK_MUST(ek_neg(ek_cpu_queue, &even, &odd));
+    for (int i = 0; i < PAIRS; i++)
+        ck_assert_float_eq(cells[2 * i + 1], -cells[2 * i]);
+    odd.byte_offset = 2 * sizeof(float);
+    shape[0] = PAIRS - 1;
+    EK_MUST_REFUSE(ek_neg(ek_cpu_queue, &even, &odd), EK_OVERLAP, "out at");
+}
+END_TEST
+
+START_TEST(strides_beyond_memory_are_refused)
+{
+    static const int64_t far[] = {INT64_MIN, INT64_MIN + 1, -(INT64_C(1) << 59), INT64_C(1) << 58,
+                                  INT64_C(1) << 62, INT64_MAX};
+    float cells[4] = {1, 2, 3, 4}, results[4] = {-1, -1, -1, -1};
+    int64_t shape[] = {2, 2}, plane[] = {1, 2};
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        int64_t stride[] = {far[i], 1};
+        ek_array x = ek_array_view(cells, EK_F32, ek_cpu, 2, shape);
+        ek_array out = ek_array_view(results, EK_F32, ek_cpu, 2, shape);
+        x.strides = stride;
+        EK_MUST_REFUSE(ek_neg(ek_cpu_queue, &x, &out), EK_INVALID_ARGUMENT, "x has a stride");
+        EK_MUST_REFUSE(ek_copy(ek_cpu_queue, &out, &x), EK_INVALID_ARGUMENT, "src has a stride");
+        x.strides = NULL;
+        out.strides = stride;
+        EK_MUST_REFUSE(ek_neg(ek_cpu_queue, &x, &out), EK_INVALID_ARGUMENT, "out has a stride");
+        for (int k = 0; k < 4; k++)
+            ck_assert_float_eq(results[k], -1);
+    }
+    /* Of a dimension of one element, a stride means nothing. */
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        int64_t stride[] = {far[i], 1};
+        ek_array x = ek_array_view(cells, EK_F32, ek_cpu, 2, plane);
+        ek_array out = ek_array_view(results, EK_F32, ek_cpu, 2, plane);
+        x.strides = out.strides = stride;
+        EK_MUST(ek_neg(ek_cpu_queue, &x, &out));
+        ck_assert_float_eq(results[1], -2);
+    }
+    ek_array x = ek_array_view(cells, EK_F32, ek_cpu, 2, shape);
+    ek_array out = ek_array_view(results, EK_F32, ek_cpu, 2, shape);
+    x.byte_offset = UINT64_MAX;
+    EK_MUST_REFUSE(ek_neg(ek_cpu_queue, &x, &out), EK_INVALID_ARGUMENT, "x has byte_offset");
+}
+END_TEST
+
 START_TEST(reversed_planes)
 {
     enum { ROWS = 300, COLUMNS = 10 };
@@ -215,6 +271,8 @@ TCase *ek_overlap_case(void)
     tcase_add_test(overlap, overlap_agrees_with_marking);
     tcase_add_test(overlap, hard_equations_end);
     tcase_add_test(overlap, interleaved_columns);
+    tcase_add_test(overlap, long_interleaved_columns);
+    tcase_add_test(overlap, strides_beyond_memory_are_refused);
     tcase_add_test(overlap, reversed_planes);
     tcase_add_test(overlap, shifted_differences_are_refused);
     tcase_add_test(overlap, first_column_from_all);

@@ -83,6 +83,7 @@ START_TEST(events_on_the_cpu)
     EK_MUST_REFUSE(ek_event_wait(start, NULL), EK_INVALID_ARGUMENT, "queue is null");
     EK_MUST_REFUSE(ek_event_sync(NULL), EK_INVALID_ARGUMENT, "event is null");
     EK_MUST_REFUSE(ek_event_query(end, NULL), EK_INVALID_ARGUMENT, "reached is null");
+    EK_MUST_REFUSE(ek_event_elapsed(NULL, end, &nanoseconds), EK_INVALID_ARGUMENT, "start is null");
     EK_MUST_REFUSE(ek_event_elapsed(start, NULL, &nanoseconds), EK_INVALID_ARGUMENT, "null");
     EK_MUST_REFUSE(ek_event_elapsed(start, end, NULL), EK_INVALID_ARGUMENT, "null");
     ek_event_close(start);

@@ -99,6 +99,7 @@ class Listings(CommandTest):
         self.command("run", "-o", "x.npy", status=2)
         self.command("bench", "--sizes", "many", status=2)
         self.command("bench", "--threads", "0", status=2)
+        self.command("bench", "gemm", "--sizes", "2^62", status=1)
 
     def test_info(self) -> None:
         info = json.loads(self.command("info", "--json").stdout)

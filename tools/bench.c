@@ -318,6 +318,9 @@ static ek_status bench_all(session *s, int count, char **names, const ek_op_info
         EK_TRY(bench_op(s, ops[i]));
     }
     progress_end();
+    if (s->count == 0)
+        return ek_fail(EK_INVALID_ARGUMENT, "nothing was measured: these operations have no such "
+                                            "dtype or variant, or the sizes are too large");
     return r->as_json ? write_json(s) : EK_OK;
 }
 
@@ -342,6 +345,8 @@ static ek_status parse_sizes(request *r, const char *text)
         size_t length = strcspn(text, ",");
         if (r->size_count == MOST_SIZES)
             return ek_fail(EK_INVALID_ARGUMENT, "sizes are more than %d", MOST_SIZES);
+        if (length >= sizeof word)
+            return ek_fail(EK_INVALID_ARGUMENT, "size is '%.*s': too long", (int)length, text);
         snprintf(word, sizeof word, "%.*s", (int)length, text);
         EK_TRY(command_parse_count("size", word, 1, &r->sizes[r->size_count++]));
         text += length + (text[length] == ',');

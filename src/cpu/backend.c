@@ -166,7 +166,11 @@ static ek_status cpu_event_query(ek_event *event, int *reached)
 
 static ek_status cpu_event_elapsed(ek_event *start, ek_event *end, double *nanoseconds)
 {
-    *nanoseconds = ((cpu_event *)end)->nanoseconds - ((cpu_event *)start)->nanoseconds;
+    double from = ((cpu_event *)start)->nanoseconds, to = ((cpu_event *)end)->nanoseconds;
+    if (from == 0 || to == 0)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_event_elapsed: %s was never recorded",
+                       from == 0 ? "start" : "end");
+    *nanoseconds = to - from;
     return EK_OK;
 }
 

@@ -239,8 +239,8 @@ template <typename Row> struct ek_rowwise {
         Held<steps, EK_CUDA_PACK, width, false> held(x, at.n, own, width * group);
         Number top = ek_fold_group<Top>(held.top(), group);
         held.sum(top, lane);
-        Number sum = width > 1 ? ek_fold_packed<Sum>(lane, group)
-                               : ek_fold_spread<Sum>(lane, group);
+        Number sum =
+            width > 1 ? ek_fold_packed<Sum>(lane, group) : ek_fold_spread<Sum>(lane, group);
         held.store(top, Row::rest(sum), out);
     }
 
