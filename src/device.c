@@ -45,8 +45,8 @@ static ek_status parse_name(const char *name, const ek_backend **backend, int32_
         *index = (int32_t)value;
         return EK_OK;
     }
-    return ek_fail(EK_INVALID_ARGUMENT,
-                   "ek_device_open: name is '%s': must be cpu, cuda or cuda:N", name);
+    return ek_fail(EK_INVALID_ARGUMENT, "ek_device_open: name is '%s': must be cpu, cuda or cuda:N",
+                   name);
 }
 
 static ek_status open_locked(const ek_backend *backend, int32_t index, ek_device **device)

@@ -18,7 +18,8 @@ ek_status ek_check_params(const ek_op_info *op, int32_t count, const ek_param *p
     for (int32_t i = 0; i < count; i++) {
         int known = 0;
         if (!params[i].name)
-            return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: parameter %d has no name", op->name, (int)i);
+            return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: parameter %d has no name", op->name,
+                           (int)i);
         for (int32_t k = 0; k < op->param_count; k++)
             known |= strcmp(op->params[k].name, params[i].name) == 0;
         if (!known)

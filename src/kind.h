@@ -1,4 +1,5 @@
-/* What the runtime must know of a kind of operation: shapes and the array call, by the row alone. */
+/* What the runtime must know of a kind of operation: shapes and the array call, by the row alone.
+ */
 #ifndef EK_KIND_H
 #define EK_KIND_H
 

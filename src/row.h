@@ -9,15 +9,15 @@
 ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
 
 #if EK_HAVE_X86
-#define EK_X86(...) __VA_ARGS__
+#    define EK_X86(...) __VA_ARGS__
 #else
-#define EK_X86(...)
+#    define EK_X86(...)
 #endif
 
 #if EK_HAVE_CUDA
-#define EK_GPU(...) __VA_ARGS__
+#    define EK_GPU(...) __VA_ARGS__
 #else
-#define EK_GPU(...)
+#    define EK_GPU(...)
 #endif
 
 /* Prototypes of the typed functions of every variant of this build. */
@@ -28,13 +28,25 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
 
 /* A row's column: one cell a variant. */
 #if EK_HAVE_X86 && EK_HAVE_CUDA
-#define EK_CELLS(name, missing) {name##__base, name##__avx2, name##__avx512, missing, name##__cuda}
+#    define EK_CELLS(name, missing)                                                                \
+        {                                                                                          \
+            name##__base, name##__avx2, name##__avx512, missing, name##__cuda                      \
+        }
 #elif EK_HAVE_X86
-#define EK_CELLS(name, missing) {name##__base, name##__avx2, name##__avx512, missing, missing}
+#    define EK_CELLS(name, missing)                                                                \
+        {                                                                                          \
+            name##__base, name##__avx2, name##__avx512, missing, missing                           \
+        }
 #elif EK_HAVE_CUDA
-#define EK_CELLS(name, missing) {name##__base, missing, missing, missing, name##__cuda}
+#    define EK_CELLS(name, missing)                                                                \
+        {                                                                                          \
+            name##__base, missing, missing, missing, name##__cuda                                  \
+        }
 #else
-#define EK_CELLS(name, missing) {name##__base, missing, missing, missing, missing}
+#    define EK_CELLS(name, missing)                                                                \
+        {                                                                                          \
+            name##__base, missing, missing, missing, missing                                       \
+        }
 #endif
 
 /* The kernel tables a kind's array call uses: CPU variants of type `type name[]`, and CUDA's. */
@@ -44,13 +56,25 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
     EK_GPU(extern const struct ek_cuda_kernels name##__cuda;)
 
 #if EK_HAVE_X86 && EK_HAVE_CUDA
-#define EK_TABLES(name) {name##__base, name##__avx2, name##__avx512, 0, &name##__cuda}
+#    define EK_TABLES(name)                                                                        \
+        {                                                                                          \
+            name##__base, name##__avx2, name##__avx512, 0, &name##__cuda                           \
+        }
 #elif EK_HAVE_X86
-#define EK_TABLES(name) {name##__base, name##__avx2, name##__avx512, 0, 0}
+#    define EK_TABLES(name)                                                                        \
+        {                                                                                          \
+            name##__base, name##__avx2, name##__avx512, 0, 0                                       \
+        }
 #elif EK_HAVE_CUDA
-#define EK_TABLES(name) {name##__base, 0, 0, 0, &name##__cuda}
+#    define EK_TABLES(name)                                                                        \
+        {                                                                                          \
+            name##__base, 0, 0, 0, &name##__cuda                                                   \
+        }
 #else
-#define EK_TABLES(name) {name##__base, 0, 0, 0, 0}
+#    define EK_TABLES(name)                                                                        \
+        {                                                                                          \
+            name##__base, 0, 0, 0, 0                                                               \
+        }
 #endif
 
 #endif

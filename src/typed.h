@@ -21,8 +21,8 @@ static inline bool ek_disjoint(const void *a, uint64_t a_bytes, const void *b, u
     return x + a_bytes <= y || y + b_bytes <= x;
 }
 
-/* True if n elements may be computed: a count in range, no null array, and an output that is an input
- * or shares nothing with it. */
+/* True if n elements may be computed: a count in range, no null array, and an output that is an
+ * input or shares nothing with it. */
 static inline bool ek_typed_ok(int operands, int64_t n, void *const *data, const uint8_t *size)
 {
     bool ok = (uint64_t)n <= EK_MAX_COUNT;

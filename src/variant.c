@@ -4,7 +4,7 @@
 #include "error.h"
 
 static const char *const names[EK_VARIANTS] = {
-    [EK_CPU_BASE] = "base",     [EK_CPU_AVX2] = "avx2", [EK_CPU_AVX512] = "avx512",
+    [EK_CPU_BASE] = "base", [EK_CPU_AVX2] = "avx2", [EK_CPU_AVX512] = "avx512",
     [EK_CPU_NEON] = "neon", [EK_CUDA] = "cuda",
 };
 

@@ -158,8 +158,8 @@ END_TEST
 
 START_TEST(strides_beyond_memory_are_refused)
 {
-    static const int64_t far[] = {INT64_MIN, INT64_MIN + 1, -(INT64_C(1) << 59), INT64_C(1) << 58,
-                                  INT64_C(1) << 62, INT64_MAX};
+    static const int64_t far[] = {INT64_MIN,        INT64_MIN + 1,    -(INT64_C(1) << 59),
+                                  INT64_C(1) << 58, INT64_C(1) << 62, INT64_MAX};
     float cells[4] = {1, 2, 3, 4}, results[4] = {-1, -1, -1, -1};
     int64_t shape[] = {2, 2}, plane[] = {1, 2};
     for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {

@@ -3,8 +3,8 @@
  *   digits [--device cpu|cuda|cuda:N] [--cpu base|avx2|avx512] [--threads N] [--data FOLDER]
  *          [--epochs N] [--compare]
  *
- * The network is 64-128-64-10 with gelu between the layers, softmax and cross-entropy at the end, and
- * is trained with Adam. Every number in it is the same on every device: the hash of the trained
+ * The network is 64-128-64-10 with gelu between the layers, softmax and cross-entropy at the end,
+ * and is trained with Adam. Every number in it is the same on every device: the hash of the trained
  * weights says so, and --compare runs each device and variant of this machine to show it. */
 #include <einkorn.h>
 #include <inttypes.h>
@@ -66,7 +66,8 @@ static result run(const options *options, const char *device_name, const char *c
     }
     if (threads)
         check(ek_queue_set_threads(queue, threads));
-    network *net = network_new(queue, training->count > test->count ? training->count : test->count);
+    network *net =
+        network_new(queue, training->count > test->count ? training->count : test->count);
     double start = now();
     train(net, training, options);
     check(ek_queue_sync(queue));

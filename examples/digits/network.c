@@ -11,8 +11,19 @@ static const int width[LAYERS + 1] = {PIXELS, 128, 64, CLASSES};
 
 /* Numbers that live on the device so that they can be operands: 0-dimensional arrays broadcast. */
 enum scalar {
-    ONE, HALF, MINUS_HALF, SQRT_HALF, INV_SQRT_2PI, BETA1, BETA2, ONE_LESS_BETA1, ONE_LESS_BETA2,
-    INV_ROWS, EPSILON, MINUS_RATE, SCALARS
+    ONE,
+    HALF,
+    MINUS_HALF,
+    SQRT_HALF,
+    INV_SQRT_2PI,
+    BETA1,
+    BETA2,
+    ONE_LESS_BETA1,
+    ONE_LESS_BETA2,
+    INV_ROWS,
+    EPSILON,
+    MINUS_RATE,
+    SCALARS
 };
 
 /* An array with its shape: never copied, since the array points into it. */
@@ -29,9 +40,9 @@ struct network {
     /* All weights and biases one after the other, so that Adam is one pass over them. */
     ek_array weights, gradient, mean, square, scratch;
     int64_t weight_at[LAYERS], bias_at[LAYERS], weight_count;
-    ek_array images, wanted;                 /* the loaded set: pixels, and 1 at the label */
-    ek_array before[LAYERS], after[LAYERS];  /* of a batch: a layer's sums, and what gelu makes */
-    ek_array slope[LAYERS], help[LAYERS];    /* gradients, and room to compute gelu's */
+    ek_array images, wanted;                /* the loaded set: pixels, and 1 at the label */
+    ek_array before[LAYERS], after[LAYERS]; /* of a batch: a layer's sums, and what gelu makes */
+    ek_array slope[LAYERS], help[LAYERS];   /* gradients, and room to compute gelu's */
 };
 
 void check(ek_status status)
@@ -43,7 +54,8 @@ void check(ek_status status)
 }
 
 /* rows x columns elements of `whole`, `offset` elements from its start. */
-static ek_array *view(tensor *t, const ek_array *whole, int64_t offset, int64_t rows, int64_t columns)
+static ek_array *view(tensor *t, const ek_array *whole, int64_t offset, int64_t rows,
+                      int64_t columns)
 {
     t->array = *whole;
     t->array.byte_offset += (uint64_t)offset * (whole->type.bits / 8);

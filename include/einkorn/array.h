@@ -24,14 +24,14 @@ typedef struct ek_array {
         int32_t type;  /* an ek_device_type */
         int32_t index; /* which device of that type */
     } device;
-    int32_t ndim;  /* 0 to EK_MAX_NDIM; 0 is a single element */
+    int32_t ndim; /* 0 to EK_MAX_NDIM; 0 is a single element */
     struct {
         uint8_t code;   /* DLPack's code: 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool */
         uint8_t bits;   /* bits of one element */
         uint16_t lanes; /* 1 */
     } type;
-    int64_t *shape;   /* ndim lengths, zero allowed */
-    int64_t *strides; /* ndim steps in elements, zero or negative allowed; null: C order */
+    int64_t *shape;       /* ndim lengths, zero allowed */
+    int64_t *strides;     /* ndim steps in elements, zero or negative allowed; null: C order */
     uint64_t byte_offset; /* of the first element from data */
 } ek_array;
 

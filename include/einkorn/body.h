@@ -10,12 +10,12 @@
 #include "einkorn/dtype.h"
 
 #if defined(__CUDACC__)
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#define EK_BODY static __device__ __forceinline__
+#    include <cuda_bf16.h>
+#    include <cuda_fp16.h>
+#    define EK_BODY static __device__ __forceinline__
 #else
-#include <string.h>
-#define EK_BODY static inline __attribute__((always_inline, unused))
+#    include <string.h>
+#    define EK_BODY static inline __attribute__((always_inline, unused))
 #endif
 
 /* Bit patterns. */
@@ -145,7 +145,8 @@ EK_BODY ek_bf16 ek_store_bf16(float x)
 
 /* x rounded to odd: toward zero, and the last bit set if anything was cut off. Rounding the result
  * once more, to fewer than 23 bits, gives what rounding x itself would (S. Boldo, G. Melquiond,
- * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
+ * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+ */
 EK_BODY float ek_body_odd_f32(double x)
 {
     float nearest = (float)x;

@@ -13,12 +13,12 @@ extern "C" {
 
 /* The fifteen dtypes, in the order of every table that is indexed by dtype. */
 typedef enum ek_dtype {
-    EK_B8,   /* boolean in a byte: 0 is false; kernels write 1 for true and read any other byte so */
-    EK_I8,   /* signed integers, two's complement */
+    EK_B8, /* boolean in a byte: 0 is false; kernels write 1 for true and read any other byte so */
+    EK_I8, /* signed integers, two's complement */
     EK_I16,
     EK_I32,
     EK_I64,
-    EK_U8,   /* unsigned integers */
+    EK_U8, /* unsigned integers */
     EK_U16,
     EK_U32,
     EK_U64,

@@ -1,7 +1,7 @@
 /* Status codes and the text of the last failure.
  *
- * Every call that can fail returns an ek_status. A call that is refused has not touched its outputs;
- * after EK_OUT_OF_MEMORY, EK_DEVICE_ERROR and EK_ASYNC_ERROR they hold anything. */
+ * Every call that can fail returns an ek_status. A call that is refused has not touched its
+ * outputs; after EK_OUT_OF_MEMORY, EK_DEVICE_ERROR and EK_ASYNC_ERROR they hold anything. */
 #ifndef EINKORN_STATUS_H
 #define EINKORN_STATUS_H
 

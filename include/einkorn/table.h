@@ -29,8 +29,8 @@ typedef struct ek_kind ek_kind;
 typedef struct ek_loop {
     uint8_t in[EK_MAX_INPUTS]; /* an ek_dtype for each input */
     uint8_t out;               /* the ek_dtype of the output */
-    double ulp;                /* largest error in units in the last place; 0: exact or rounded once,
-                                  negative: no such bound (see the operation's page) */
+    double ulp; /* largest error in units in the last place; 0: exact or rounded once,
+                   negative: no such bound (see the operation's page) */
 } ek_loop;
 
 /* A named parameter of an operation, as ek_apply takes it. */

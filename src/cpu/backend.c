@@ -40,8 +40,10 @@ static ek_status cpu_device_open(int32_t index, ek_device **device)
     if (wanted && *wanted) {
         if (ek_variant_parse(wanted, &variant) != EK_OK || variant == EK_CUDA ||
             !ek_variant_available(variant))
-            return ek_fail(EK_UNSUPPORTED, "ek_device_open: EINKORN_CPU is '%s': this machine's best "
-                                           "is %s", wanted, ek_variant_name(ek_cpu_best_variant()));
+            return ek_fail(EK_UNSUPPORTED,
+                           "ek_device_open: EINKORN_CPU is '%s': this machine's best "
+                           "is %s",
+                           wanted, ek_variant_name(ek_cpu_best_variant()));
     }
     ek_device *fresh = calloc(1, sizeof *fresh);
     if (!fresh)

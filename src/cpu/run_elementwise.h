@@ -7,8 +7,8 @@
 #include "elementwise.h"
 #include "typed.h"
 
-/* Up to this many elements a call runs at once in the calling thread, without a further thought: the
- * work is below a few microseconds even for the costliest body. */
+/* Up to this many elements a call runs at once in the calling thread, without a further thought:
+ * the work is below a few microseconds even for the costliest body. */
 enum { EK_SMALL = 1024 };
 
 /* Larger arrays: threads, and stores around the cache. */

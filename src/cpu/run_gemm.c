@@ -228,8 +228,8 @@ static void make_plan(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
     plan->block_rows = divide_up(min(problem->m, edge), kernel->rows) * kernel->rows;
     plan->block_columns = divide_up(min(problem->n, edge), kernel->columns) * kernel->columns;
     /* A single panel of A uses each panel of B once: packing would only be a detour. */
-    plan->b_in_place = plan->k > 0 && kernel->as_stored && problem->m <= kernel->rows &&
-                       problem->b.column == 1;
+    plan->b_in_place =
+        plan->k > 0 && kernel->as_stored && problem->m <= kernel->rows && problem->b.column == 1;
     int64_t tiles = plan->k > plan->span ? plan->block_rows * plan->block_columns : 0;
     plan->a_bytes = whole_lines(plan->block_rows * plan->span * kernel->size);
     plan->b_bytes = whole_lines(plan->block_columns * plan->span * kernel->size);

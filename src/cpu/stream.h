@@ -9,8 +9,8 @@
 /* Bytes of a cache line. */
 #define EK_LINE 64
 
-/* Copies `bytes` bytes with non-temporal stores as wide as the variant has them; whole lines of dst go
- * around the cache, what is left at either end does not. src begins a line. */
+/* Copies `bytes` bytes with non-temporal stores as wide as the variant has them; whole lines of dst
+ * go around the cache, what is left at either end does not. src begins a line. */
 void ek_stream(ek_variant variant, void *dst, const void *src, size_t bytes);
 
 /* Orders streamed stores before whatever the thread does next; call it after the last ek_stream. */

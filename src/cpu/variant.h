@@ -15,15 +15,15 @@
 #define EK_SIMD_SUM(name) EK_PRAGMA(omp simd reduction(+ : name))
 #define EK_PRAGMA(text) _Pragma(#text)
 
-/* First in a strided loop with little work: keeps it scalar, since vectorized gathers bring it nothing
- * but code. */
+/* First in a strided loop with little work: keeps it scalar, since vectorized gathers bring it
+ * nothing but code. */
 #define EK_SCALAR __asm__ volatile("")
 
 /* For kernels that several others call with much work each: one copy is enough. */
 #if defined(__clang__)
-#define EK_NOINLINE __attribute__((noinline)) static
+#    define EK_NOINLINE __attribute__((noinline)) static
 #else
-#define EK_NOINLINE __attribute__((noinline, noclone)) static
+#    define EK_NOINLINE __attribute__((noinline, noclone)) static
 #endif
 
 /* For what runs once where others run a thousand times: small code, no vectors. */

@@ -16,7 +16,8 @@ template <typename T> EK_INLINE void ek_fill_contiguous(int64_t n, T *out, T val
 #pragma unroll
         for (int e = 0; e < width; e++)
             pack.at[e] = value;
-        for (int64_t i = first + threadIdx.x * width; i + width <= end; i += EK_CUDA_THREADS * width)
+        for (int64_t i = first + threadIdx.x * width; i + width <= end;
+             i += EK_CUDA_THREADS * width)
             *(ek_pack<T, width> *)(out + i) = pack;
         first = end - (end - first) % width;
     }
