@@ -1,6 +1,9 @@
 #include "backend.h"
 #include "error.h"
 
+/* More than any machine has: OpenMP ends the process if it cannot start as many as it is told to. */
+enum { MOST_THREADS = 4096 };
+
 static ek_status open_queue(const char *call, ek_device *device, void *stream, ek_queue **queue)
 {
     if (!device || !queue)
@@ -55,9 +58,9 @@ ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads)
 {
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_threads: queue is null");
-    if (threads < 1)
-        return ek_fail(EK_INVALID_ARGUMENT,
-                       "ek_queue_set_threads: threads is %d: must be at least 1", (int)threads);
+    if (threads < 1 || threads > MOST_THREADS)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_threads: threads is %d: must be 1 to %d",
+                       (int)threads, MOST_THREADS);
     ek_queue_base_of(queue)->threads = threads;
     return EK_OK;
 }

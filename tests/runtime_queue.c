@@ -32,6 +32,8 @@ START_TEST(threads_are_set)
     ck_assert_int_eq(ek_queue_threads(ek_cpu_queue), 7);
     EK_MUST_REFUSE(ek_queue_set_threads(ek_cpu_queue, 0), EK_INVALID_ARGUMENT, "threads is 0");
     EK_MUST_REFUSE(ek_queue_set_threads(ek_cpu_queue, -3), EK_INVALID_ARGUMENT, "threads is -3");
+    EK_MUST_REFUSE(ek_queue_set_threads(ek_cpu_queue, INT32_MAX), EK_INVALID_ARGUMENT,
+                   "must be 1 to 4096");
     EK_MUST_REFUSE(ek_queue_set_threads(NULL, 1), EK_INVALID_ARGUMENT, "queue is null");
     ck_assert_int_eq(ek_queue_threads(ek_cpu_queue), 7);
 }
@@ -69,6 +71,8 @@ START_TEST(events_on_the_cpu)
     EK_MUST(ek_event_open(ek_cpu, &end));
     EK_MUST(ek_event_wait(start, ek_cpu_queue)); /* never recorded: no obstacle */
     EK_MUST(ek_event_record(start, ek_cpu_queue));
+    EK_MUST_REFUSE(ek_event_elapsed(start, end, &nanoseconds), EK_INVALID_ARGUMENT,
+                   "end was never recorded");
     EK_MUST(ek_event_record(end, ek_cpu_queue));
     EK_MUST(ek_event_wait(end, ek_cpu_queue));
     EK_MUST(ek_event_sync(end));

@@ -38,8 +38,10 @@ static void each_device(void (*show)(const ek_device *device, void *to), void *t
             char name[24];
             snprintf(name, sizeof name, i ? "%s:%d" : "%s", types[t].name, (int)i);
             ek_device *device;
-            if (ek_device_open(name, &device) != EK_OK)
+            if (ek_device_open(name, &device) != EK_OK) {
+                command_fail("info");
                 continue;
+            }
             show(device, to);
             ek_device_close(device);
         }

@@ -36,7 +36,7 @@ ek_device *ek_queue_device(const ek_queue *queue);
 /* The CUstream of a CUDA queue; NULL on the CPU. */
 void *ek_queue_stream(const ek_queue *queue);
 
-/* Threads a call may use on the CPU, at least 1. A queue starts with OpenMP's maximum at the time
+/* Threads a call may use on the CPU, 1 to 4096. A queue starts with OpenMP's maximum at the time
  * it is opened. No result depends on it. */
 ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads);
 int32_t ek_queue_threads(const ek_queue *queue);
