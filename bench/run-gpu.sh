@@ -89,7 +89,9 @@ for name in ("numpy", "torch", "cupy"):
 step_check() {
     local program status=0
     for program in "$carry"/tests/check_*; do
-        echo "-- $(basename "$program")"
+        # check_guards has a driver of its own and runs where it was built.
+        [ "${program##*/}" = check_guards ] && continue
+        echo "-- ${program##*/}"
         ours EK_TEST_DEVICE=cuda CK_FORK=no timeout --foreground 200 "$program" || status=1
     done
     return "$status"
@@ -103,12 +105,13 @@ step_exhaustive() {
     write exhaustive.json "$einkorn" verify --device cuda --exhaustive --dtype f32 --json
 }
 
+# Driver calls that fail are not reported: cuPointerGetAttribute tells pageable memory by failing.
 # Small arrays of one dtype: everything is many times slower under these tools. Races are a matter
 # of shared memory, which only some kernels have.
 step_sanitize() {
     local status=0
     echo "-- memcheck"
-    ours timeout --foreground 60 compute-sanitizer --tool memcheck --error-exitcode 9 \
+    ours timeout --foreground 60 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
         "$einkorn" verify --device cuda --dtype f32 \
         exp add where cast sum argmax softmax gemm_exact || status=1
     echo "-- racecheck"
