@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static int can_run(ek_variant variant)
 {
@@ -51,20 +50,31 @@ void ek_cpu_model(char *text, size_t size)
         fclose(file);
 }
 
+/* What the kernel says of the last-level cache that this processor shares; 0 if it says nothing.
+ * The C library's answer counts, on some machines, the caches of all of them. */
+static size_t cache_bytes_of_kernel(void)
+{
+    unsigned long kilobytes = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%luK", &kilobytes) != 1)
+        kilobytes = 0;
+    fclose(file);
+    return (size_t)kilobytes << 10;
+}
+
 size_t ek_cpu_cache_bytes(void)
 {
     enum { COMMON = 32 << 20 };
-    /* Asking takes many microseconds in a virtual machine, where every cpuid instruction traps. */
+    /* Asking takes many microseconds, so it is done once; threads that race find the same. */
     static _Atomic size_t known;
     size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
     if (bytes)
         return bytes;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    long answer = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    bytes = answer > 0 ? (size_t)answer : COMMON;
-#else
-    bytes = COMMON;
-#endif
+    bytes = cache_bytes_of_kernel();
+    if (!bytes)
+        bytes = COMMON;
     atomic_store_explicit(&known, bytes, memory_order_relaxed);
     return bytes;
 }

@@ -2,7 +2,8 @@
  * long rows, and threads over the pieces. */
 #include "cpu/run_elementwise.h"
 
-#include <stdlib.h>
+#include <omp.h>
+#include <string.h>
 
 #include "cpu/features.h"
 #include "cpu/stream.h"
@@ -49,7 +50,6 @@ static void run_streamed(const job *job, int64_t n, void *const *data, const int
         job->kernel(count, at, stride);
         ek_stream(job->variant, (char *)data[0] + done * size, buffer, (size_t)(count * size));
     }
-    ek_stream_end();
 }
 
 static void run_piece(const job *job, int64_t index)
@@ -76,11 +76,25 @@ static void run_piece(const job *job, int64_t index)
         job->kernel(n, data, layout->stride[inner]);
 }
 
-static int threads_for(const ek_queue *queue, const ek_layout *layout, const uint8_t *size)
+/* A thread's share. Ordering the streamed stores takes a moment, so it is done once. */
+static void run_pieces(const job *job, int64_t first, int64_t end)
+{
+    for (int64_t i = first; i < end; i++)
+        run_piece(job, i);
+    if (job->stream)
+        ek_stream_end();
+}
+
+static int64_t bytes_of(const ek_layout *layout, const uint8_t *size)
 {
     int64_t bytes = 0;
     for (int i = 0; i < layout->operands; i++)
         bytes += layout->size * size[i];
+    return bytes;
+}
+
+static int threads_for(const ek_queue *queue, int64_t bytes)
+{
     int64_t useful = bytes / THREAD_BYTES;
     int32_t threads = ek_queue_base_of(queue)->threads;
     return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
@@ -106,31 +120,32 @@ void ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel, const
     }
     job.pieces = (job.row + PIECE - 1) / PIECE;
     job.rows = layout->size / job.row;
+    int64_t bytes = bytes_of(layout, size);
     job.stream = layout->stride[inner][0] == 1 && job.row * size[0] >= STREAM_ROW &&
-                 (uint64_t)layout->size * size[0] > ek_cpu_cache_bytes();
+                 (uint64_t)bytes > ek_cpu_cache_bytes();
     int64_t count = job.pieces * job.rows;
-    int threads = threads_for(queue, layout, size);
+    int threads = threads_for(queue, bytes);
     if (threads == 1) {
-        for (int64_t i = 0; i < count; i++)
-            run_piece(&job, i);
+        run_pieces(&job, 0, count);
         return;
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < count; i++)
-        run_piece(&job, i);
+#pragma omp parallel num_threads(threads)
+    {
+        int64_t mine = omp_get_thread_num(), all = omp_get_num_threads();
+        run_pieces(&job, count * mine / all, count * (mine + 1) / all);
+    }
 }
 
 void ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int operands, int64_t n,
                               void *const *data, const uint8_t *size)
 {
+    static const int64_t ones[EK_MAX_OPERANDS] = {1, 1, 1, 1};
     ek_layout layout;
     layout.operands = operands;
     layout.ndim = 1;
     layout.size = layout.shape[0] = n;
-    for (int i = 0; i < operands; i++) {
-        layout.data[i] = data[i];
-        layout.stride[0][i] = 1;
-    }
+    memcpy(layout.data, data, (size_t)operands * sizeof *data);
+    memcpy(layout.stride[0], ones, sizeof ones);
     ek_cpu_elementwise_layout(queue, kernel, &layout, size);
 }
 
