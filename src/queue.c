@@ -1,7 +1,7 @@
 #include "backend.h"
 #include "error.h"
 
-/* More than any machine has: OpenMP ends the process if it cannot start as many as it is told to. */
+/* More than any machine has: OpenMP ends the process if it cannot start as many as it is told. */
 enum { MOST_THREADS = 4096 };
 
 static ek_status open_queue(const char *call, ek_device *device, void *stream, ek_queue **queue)
