@@ -4,12 +4,15 @@
 #define EK_KIND_H
 
 #include "einkorn/table.h"
+#include "rows.h"
 
 struct ek_kind {
     ek_status (*infer)(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
                        const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape);
     ek_status (*apply)(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                        int32_t param_count, const ek_param *params, ek_array *out);
+    /* Kinds that are called as reductions are (src/reduction.h): what is done with the rows. */
+    ek_status (*run)(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows);
 };
 
 /* Refuses a parameter the operation does not have, or one given twice. */

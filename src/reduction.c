@@ -10,13 +10,18 @@ static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const 
     const void *kernels = op->kernels[queue->variant];
     if (!kernels)
         return ek_refuse_variant(op->call, queue);
-    if (op->run == &ek_kind_reduction_nonempty)
-        EK_TRY(ek_rows_need_elements(op->call, rows));
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
         return ek_cuda_reduce(queue, kernels, op, loop, rows);
 #endif
     return ek_cpu_reduce(queue, (const ek_reduction_kernels *)kernels + loop, rows);
+}
+
+static ek_status run_nonempty(ek_queue *queue, const ek_op_info *op, int32_t loop,
+                              const ek_rows *rows)
+{
+    EK_TRY(ek_rows_need_elements(op->call, rows));
+    return run(queue, op, loop, rows);
 }
 
 static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
@@ -31,7 +36,7 @@ static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x
     EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
     EK_TRY(ek_rows_axes(op, in.ndim, naxes, axes, marked));
     EK_TRY(ek_rows_reduce(op, &in, marked, keepdims, &result, &rows));
-    return run(queue, op, loop, &rows);
+    return op->run->run(queue, op, loop, &rows);
 }
 
 ek_status ek_reduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
@@ -57,8 +62,8 @@ static void read_params(int32_t count, const ek_param *params, int32_t *naxes, c
     *keepdims = param && param->integer;
 }
 
-static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                             const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
 {
     ek_operand x;
     int32_t naxes, loop = 0;
@@ -73,8 +78,8 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     return EK_OK;
 }
 
-static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+ek_status ek_reduction_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                             int32_t param_count, const ek_param *params, ek_array *out)
 {
     int32_t naxes;
     const int64_t *axes;
@@ -83,5 +88,5 @@ static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *co
     return reduce(queue, op, in[0], naxes, axes, keepdims, out);
 }
 
-const ek_kind ek_kind_reduction = {.infer = infer, .apply = apply};
-const ek_kind ek_kind_reduction_nonempty = {.infer = infer, .apply = apply};
+const ek_kind ek_kind_reduction = {ek_reduction_infer, ek_reduction_apply, run};
+const ek_kind ek_kind_reduction_nonempty = {ek_reduction_infer, ek_reduction_apply, run_nonempty};

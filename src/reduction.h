@@ -10,9 +10,17 @@ extern const ek_kind ek_kind_reduction;
 /* Reductions that have no result for no elements. */
 extern const ek_kind ek_kind_reduction_nonempty;
 
-/* The array call: checks, merges dimensions, runs. */
+/* The array call, of every kind that is called as reductions are: checks, merges dimensions, and
+ * has the kind run the rows. */
 ek_status ek_reduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
                        const int32_t *axes, bool keepdims, ek_array *out);
+
+/* Their part of ek_kind: parameters `axes` and `keepdims`. */
+ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                             const ek_param *params, ek_dtype *dtype, int32_t *ndim,
+                             int64_t *shape);
+ek_status ek_reduction_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                             int32_t param_count, const ek_param *params, ek_array *out);
 
 /* The backends' parts of it, over checked rows; a row may have no element if the operation has an
  * identity. */
