@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Puts Einkorn's timings beside its peers': a Markdown table, and a bar chart as SVG.
+"""Puts Einkorn's timings beside its peers': a Markdown table, a bar chart and a roofline as SVG.
 
-    compare.py FILE.json... [--svg FILE] [--dtype f32] [--title TEXT] [--call array]
+    compare.py FILE.json... [--svg FILE] [--roofline FILE] [--dtype f32] [--title TEXT]
+               [--call array]
 
 The files are what `einkorn bench --json` and peers.py wrote, in any order. Our time is that of the
 typed call where there is one; with --call array, that of the call for arrays of any layout. A
@@ -18,12 +19,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import roofline
 from chart import Bar, Panel, draw
+from roofline import Dot, Roof
 from rows import Case, Row, is_ours, load, read_rows
 
 # From the plainest to the widest. A queue starts with the widest, so of several that one counts.
 VARIANTS = ("base", "avx2", "avx512", "neon", "cuda")
 PRODUCTS = ("gemm", "gemm_exact")  # of matrices
+ITEM_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+
+# Bytes of arrays that are in no cache, and of those that are.
+LARGE, SMALL, LEAST = 1 << 27, 1 << 22, 1 << 17
 
 # A device, a number of threads and a number of elements; None: products of matrices.
 Group = tuple[str, int, "int | None"]
@@ -114,16 +121,19 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
 
 
-def group_table(lines: list[Line], names: list[str]) -> str:
+def number_text(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def group_table(lines: list[Line], names: list[str], goals: bool = False) -> str:
     rows = []
     for line in lines:
-        case, share = line.ours.case, line.ours.share
-        speeds = (line.speed(name) for name in names)
-        rows.append([case.label, case.dtype, case.shape, time_text(line.ours.ns),
-                     rate_text(line.ours), "" if share is None else f"{share:.2f}",
-                     *("" if speed is None else f"{speed:.2f}" for speed in speeds)])
-    return table(["operation", "dtype", "shape", "time", "rate", "of limit",
-                  *(f"× {name}" for name in names)], rows)
+        case, ours = line.ours.case, line.ours
+        rows.append([case.label, case.dtype, case.operands, time_text(ours.ns), rate_text(ours),
+                     number_text(ours.share), *([number_text(ours.goal)] if goals else []),
+                     *(number_text(line.speed(name)) for name in names)])
+    return table(["operation", "dtype", "operands", "time", "rate", "of limit",
+                  *(["goal"] if goals else []), *(f"× {name}" for name in names)], rows)
 
 
 def means_table(groups: dict[Group, list[Line]], names: list[str]) -> str:
@@ -155,6 +165,43 @@ def panels(groups: dict[Group, list[Line]], names: list[str], dtype: str) -> lis
     return found
 
 
+def dots_of(lines: list[Line], dtype: str) -> list[Dot]:
+    """Elementwise operations by their body's arithmetic, products by theirs; those in one thread
+    only if they are in a cache."""
+    most = max((line.ours.case.threads for line in lines), default=1)
+    dots = []
+    for line in lines:
+        ours, case = line.ours, line.ours.case
+        if case.source != dtype or case.inputs or case.cold:
+            continue
+        traffic = ours.rate * ours.ns
+        if ours.unit == "gflops" and case.threads in (0, most):
+            n, size = case.lengths[0], ITEM_BYTES.get(dtype, 4)
+            dots.append(Dot(f"{case.op} {n}³", 2 * n / (3.0 * size), ours.rate, "products"))
+        elif ours.arithmetic and traffic >= LARGE and case.threads in (0, most):
+            total = ours.arithmetic * case.size
+            dots.append(Dot(case.label, total / traffic, total / ours.ns, "large arrays"))
+        elif ours.arithmetic and LEAST <= traffic < SMALL and case.threads == 1:
+            total = ours.arithmetic * case.size
+            dots.append(Dot(case.label, total / traffic, total / ours.ns, "cached arrays"))
+    return dots
+
+
+def roof_of(documents: list[dict[str, Any]], device: str, dtype: str, dots: list[Dot]) -> Roof:
+    """The machine's limits: the fastest product, and memory for large and for cached arrays."""
+    limits = [document["limits"] for document in documents if is_ours(document)]
+    products = [entry["gflops"] for limit in limits for entry in limit["gemm"]
+                if entry["device"] == device and entry["dtype"] == dtype]
+    products += [dot.rate for dot in dots if dot.kind == "products"]
+    moves = [entry for limit in limits for entry in limit["memory"]
+             if entry["device"] == device and entry["reads"] > 0 and entry["writes"] > 0]
+    cached = [entry["gbps"] for entry in moves
+              if entry["threads"] == 1 and LEAST <= entry["bytes"] < SMALL]
+    return Roof(peak=max(products, default=None),
+                memory=max((e["gbps"] for e in moves if e["bytes"] >= LARGE), default=None),
+                cache=max(cached, default=None) if device == "cpu" else None)
+
+
 def machine_text(documents: list[dict[str, Any]]) -> str:
     machine: dict[str, Any] = next(
         (d["machine"] for d in documents if d.get("machine")), {})
@@ -167,6 +214,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="+",
                         help="what einkorn bench --json and peers.py wrote")
     parser.add_argument("--svg", type=Path, help="file for the chart")
+    parser.add_argument("--roofline", type=Path, help="file for the roofline")
     parser.add_argument("--dtype", default="f32", help="dtype of the chart (%(default)s)")
     parser.add_argument("--call", default="typed", choices=("typed", "array"),
                         help="which of our calls, where there are two (%(default)s)")
@@ -185,6 +233,9 @@ def main() -> int:
           + ".\n")
     for group, members in groups.items():
         print(f"### {group_text(group)}\n\n{group_table(members, names)}\n")
+    hoped = [line for line in lines if line.ours.goal is not None]
+    if hoped:
+        print(f"### Beside their goals\n\n{group_table(hoped, names, goals=True)}\n")
     if names:
         print(f"### Together\n\n{means_table(groups, names)}")
     if arguments.svg:
@@ -194,6 +245,12 @@ def main() -> int:
         else:
             title = f"{arguments.title} ({arguments.dtype})"
             arguments.svg.write_text(draw(title, found, names), encoding="utf-8")
+    if arguments.roofline:
+        device = lines[0].ours.case.device if lines else "cpu"
+        dots = dots_of(lines, arguments.dtype)
+        roof = roof_of(documents, device, arguments.dtype, dots)
+        title = f"Roofline of {machine_text(documents)} ({arguments.dtype})"
+        arguments.roofline.write_text(roofline.draw(title, roof, dots), encoding="utf-8")
     return 0
 
 

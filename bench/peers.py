@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import platform
 import statistics
@@ -24,9 +25,9 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
+from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any, Optional
 
@@ -37,31 +38,44 @@ Call = Callable[[], object]
 ROUND_NS = 2e6  # a round is long beside what the clock costs
 ROUNDS = 15
 BUDGET_S = 0.25  # no round beyond the fifth starts after it
+COLD_BYTES = 1 << 29  # more than any cache
+MOST_SETS = 2000  # of operands; smaller ones are not timed cold
 
 # Our operations, and the peers' functions that do the same.
-NUMPY = {
-    "abs": "absolute", "neg": "negative", "exp": "exp", "log": "log", "tanh": "tanh",
-    "sqrt": "sqrt", "relu": "maximum", "add": "add", "sub": "subtract", "mul": "multiply",
-    "div": "divide", "maximum": "maximum", "minimum": "minimum", "pow": "power", "eq": "equal",
-    "lt": "less", "le": "less_equal", "sum": "sum", "mean": "mean", "max": "amax", "min": "amin",
-    "argmax": "argmax", "gemm": "matmul", "gemm_exact": "matmul",
+SAME = ("abs", "exp", "log", "tanh", "sqrt", "sin", "cos", "maximum", "minimum", "sum", "mean",
+        "argmax", "argmin", "var", "std", "any", "all", "count_nonzero", "cumsum", "cumprod",
+        "where")
+NUMPY = {name: name for name in SAME} | {
+    "abs": "absolute", "neg": "negative", "relu": "maximum", "add": "add", "sub": "subtract",
+    "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "lt": "less",
+    "le": "less_equal", "max": "amax", "min": "amin", "gemm": "matmul", "gemm_exact": "matmul",
+    "cummax": "maximum.accumulate", "cummin": "minimum.accumulate", "norm": "linalg.norm",
 }
-CUPYX = {"sigmoid": "expit", "erf": "erf"}
-TORCH = {
-    "abs": "abs", "neg": "neg", "exp": "exp", "log": "log", "tanh": "tanh", "sqrt": "sqrt",
-    "sigmoid": "sigmoid", "erf": "erf", "relu": "clamp_min", "add": "add", "sub": "sub",
-    "mul": "mul", "div": "div", "maximum": "maximum", "minimum": "minimum", "pow": "pow",
-    "eq": "eq", "lt": "lt", "le": "le", "sum": "sum", "mean": "mean", "max": "amax", "min": "amin",
-    "argmax": "argmax", "softmax": "softmax", "log_softmax": "log_softmax", "gemm": "matmul",
-    "gemm_exact": "matmul",
+CUPYX = {"sigmoid": "expit", "erf": "erf", "softmax": "softmax", "log_softmax": "log_softmax",
+         "logsumexp": "logsumexp"}
+TORCH = {name: name for name in SAME} | {
+    "neg": "neg", "sigmoid": "sigmoid", "erf": "erf", "relu": "clamp_min", "add": "add",
+    "sub": "sub", "mul": "mul", "div": "div", "pow": "pow", "eq": "eq", "lt": "lt", "le": "le",
+    "max": "amax", "min": "amin", "softmax": "softmax", "log_softmax": "log_softmax",
+    "gemm": "matmul", "gemm_exact": "matmul", "cummax": "cummax", "cummin": "cummin",
+    "logsumexp": "logsumexp", "norm": "linalg.vector_norm", "gelu": "_C._nn.gelu",
+    "layer_norm": "nn.functional.layer_norm", "rms_norm": "nn.functional.rms_norm",
+    "fma": "addcmul",
 }
 BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "pow", "eq", "lt", "le"}
 COMPARISON = {"eq", "lt", "le"}
-REDUCTION = {"sum", "mean", "max", "min", "argmax"}
-ROW = {"softmax", "log_softmax"}
+REDUCTION = {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "norm", "logsumexp",
+             "any", "all", "count_nonzero"}
+ALONG = {"softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin"}  # an axis
 GEMM = {"gemm", "gemm_exact"}  # of square matrices
 MOVE = {"copy", "cast"}
 POSITIVE = {"log", "sqrt", "pow"}  # where these functions are numbers
+RESULT = {"argmax": "i64", "argmin": "i64", "count_nonzero": "i64", "any": "b8", "all": "b8"}
+
+# Functions that make their result anew: they take no out=.
+FRESH = {"numpy": {"norm", "count_nonzero", "where"},
+         "cupy": {"norm", "count_nonzero", "where", "softmax", "log_softmax", "logsumexp"},
+         "torch": {"count_nonzero", "cummax", "cummin", "layer_norm", "rms_norm"}}
 
 
 def dtypes_of(case: Case) -> tuple[str, str]:
@@ -69,15 +83,36 @@ def dtypes_of(case: Case) -> tuple[str, str]:
     source, _, target = case.dtype.partition("_")
     if case.op in COMPARISON:
         return source, "b8"
-    return source, "i64" if case.op == "argmax" else target or source
+    return source, RESULT.get(case.op, target or source)
 
 
-def input_count(case: Case) -> int:
-    return 2 if case.op in BINARY | GEMM else 1
+def input_dtypes(case: Case) -> list[str]:
+    source, _ = dtypes_of(case)
+    if case.op == "where":
+        return ["b8", source, source]
+    many = {"fma": 3, "layer_norm": 3, "rms_norm": 2, "fill": 0}
+    return [source] * many.get(case.op, 2 if case.op in BINARY | GEMM else 1)
 
 
 def reduced_axes(case: Case) -> tuple[int, ...]:
     return tuple(range(len(case.lengths))) if case.axes is None else case.axes
+
+
+@dataclass(frozen=True)
+class View:
+    """How an operand lies in memory, as tools/view.h has it: "4096x4096:flipped=0"."""
+
+    shape: tuple[int, ...]  # of the memory
+    changes: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @staticmethod
+    def of(text: str) -> View:
+        lengths, *words = text.split(":")
+        changes = []
+        for word in words:
+            name, _, numbers = word.partition("=")
+            changes.append((name, tuple(map(int, numbers.split(","))) if numbers else ()))
+        return View(tuple(map(int, lengths.split("x"))), tuple(changes))
 
 
 def output_shape(case: Case) -> tuple[int, ...]:
@@ -85,6 +120,13 @@ def output_shape(case: Case) -> tuple[int, ...]:
         reduced = reduced_axes(case)
         return tuple(n for axis, n in enumerate(case.lengths) if axis not in reduced)
     return case.lengths
+
+
+def member(module: Any, path: str) -> Any:
+    """What a dotted name stands for; None if there is no such thing."""
+    for name in path.split("."):
+        module = getattr(module, name, None)
+    return module
 
 
 class Peer(ABC):
@@ -107,6 +149,10 @@ class Peer(ABC):
     def random(self, shape: tuple[int, ...], dtype: Any, low: float) -> Any:
         """Numbers between `low` and 4."""
 
+    def forget(self) -> None:
+        """The next operands are made anew."""
+        self._shape, self._operands = None, {}
+
     def operand(self, number: int, shape: tuple[int, ...], dtype: str, low: float) -> Any:
         """An input; rows of one shape share theirs, since making them takes long."""
         if self._shape != shape:
@@ -120,17 +166,41 @@ class Peer(ABC):
     def timed(self, call: Call, times: int) -> float:
         """Nanoseconds of one of that many calls in a row."""
 
-    def call(self, case: Case) -> Optional[Call]:
-        source, target = dtypes_of(case)
-        function = self.function(case)
-        if function is None or source not in self.dtypes or target not in self.dtypes:
-            return None
+    def changed(self, array: Any, name: str, numbers: tuple[int, ...]) -> Any:
+        """The view that one modifier makes of an array."""
+        if name == "transposed":
+            return array.swapaxes(-1, -2)
+        if name == "every":
+            return array[..., :: numbers[0]]
+        return array[..., : numbers[0]]  # first
+
+    def input(self, case: Case, number: int, dtype: str) -> Any:
         low = 0.0 if case.op in POSITIVE else -4.0
-        inputs = [self.operand(i, case.lengths, source, low) for i in range(input_count(case))]
+        if not case.inputs:
+            return self.operand(number, case.lengths, dtype, low)
+        view = View.of(case.inputs[number])
+        offset = dict(view.changes).get("offset", (0,))[0]
+        if offset:
+            size = math.prod(view.shape)
+            array = self.operand(number, (size + offset,), dtype, low)[offset:].reshape(view.shape)
+        else:
+            array = self.operand(number, view.shape, dtype, low)
+        for name, numbers in view.changes:
+            array = array if name == "offset" else self.changed(array, name, numbers)
+        return array
+
+    def call(self, case: Case) -> Optional[Call]:
+        _, target = dtypes_of(case)
+        function = self.function(case)
+        sources = input_dtypes(case)
+        if function is None or not {target, *sources} <= self.dtypes.keys():
+            return None
+        inputs = [self.input(case, i, dtype) for i, dtype in enumerate(sources)]
         if case.op == "relu":
             inputs.append(0)
-        out = self.empty(output_shape(case), self.dtypes[target])
-        return partial(function, *inputs, out=out)
+        if case.op in FRESH[self.name]:
+            return partial(function, *inputs)
+        return partial(function, *inputs, out=self.empty(output_shape(case), self.dtypes[target]))
 
     def ns(self, call: Call) -> float:
         """The median over rounds of calls."""
@@ -165,12 +235,30 @@ class NumPy(Peer):
     def function(self, case: Case) -> Optional[Callable[..., object]]:
         if case.op in MOVE:
             return self._move
+        if case.op == "fill":
+            return self._fill
         name = NUMPY.get(case.op)
-        function: Optional[Callable[..., object]] = getattr(self.module, name) if name else None
+        return self.along(case, member(self.module, name) if name else None)
+
+    def along(self, case: Case,
+              function: Optional[Callable[..., object]]) -> Optional[Callable[..., object]]:
         if function is not None and case.op in REDUCTION:
             axes = case.axes if case.axes is None or len(case.axes) > 1 else case.axes[0]
             return partial(function, axis=axes)
+        if function is not None and case.op in ALONG:
+            return partial(function, axis=case.axes[0] if case.axes else -1)
         return function
+
+    def changed(self, array: Any, name: str, numbers: tuple[int, ...]) -> Any:
+        if name == "permuted":
+            return array.transpose(numbers)
+        if name == "flipped":
+            return self.module.flip(array, numbers)
+        return super().changed(array, name, numbers)
+
+    @staticmethod
+    def _fill(out: Any) -> None:
+        out.fill(1.5)
 
     def _move(self, source: Any, out: Any) -> None:
         self.module.copyto(out, source, casting="unsafe")
@@ -196,8 +284,7 @@ class CuPy(NumPy):
 
     def function(self, case: Case) -> Optional[Callable[..., object]]:
         if case.op in CUPYX:
-            function: Callable[..., object] = getattr(self.special, CUPYX[case.op])
-            return function
+            return self.along(case, getattr(self.special, CUPYX[case.op]))
         return super().function(case)
 
     def timed(self, call: Call, times: int) -> float:
@@ -228,19 +315,48 @@ class PyTorch(Peer):
     def function(self, case: Case) -> Optional[Callable[..., object]]:
         if case.op in MOVE:
             return self._move
-        if case.op == "gelu":
-            # What torch.nn.functional.gelu is, with its out=.
-            gelu: Callable[..., object] = self.module._C._nn.gelu
-            return gelu
+        if case.op == "fill":
+            return self._fill
         name = TORCH.get(case.op)
-        function: Optional[Callable[..., object]] = getattr(self.module, name) if name else None
-        if function is None:
-            return None
-        if case.op == "argmax":
+        function: Optional[Callable[..., object]] = member(self.module, name) if name else None
+        if function is None or (case.op in ("any", "all") and case.axes is None):
+            return function
+        if case.op in ("argmax", "argmin"):
             return partial(function, dim=case.axes[0] if case.axes else None)
+        if case.op in ("var", "std"):
+            return partial(function, dim=reduced_axes(case), unbiased=False)
         if case.op in REDUCTION:
             return partial(function, dim=reduced_axes(case))
-        return partial(function, dim=-1) if case.op in ROW else function
+        if case.op in ALONG:
+            return partial(function, dim=case.axes[0] if case.axes else -1)
+        return function
+
+    def call(self, case: Case) -> Optional[Call]:
+        function = self.function(case)
+        flips = [numbers for text in case.inputs for name, numbers in View.of(text).changes
+                 if name == "flipped"]
+        if flips and case.op == "copy":  # instead of negative strides it has a function
+            array = self.operand(0, case.lengths, case.source, -4.0)
+            return partial(self.module.flip, array, flips[0])
+        if flips:
+            return None
+        if case.op == "fma" and function is not None:  # addcmul(z, x, y) = z + x y
+            x, y, z = (self.input(case, i, case.source) for i in range(3))
+            return partial(function, z, x, y, out=self.empty(case.lengths, z.dtype))
+        if case.op in ("layer_norm", "rms_norm") and function is not None:
+            x, *weights = (self.input(case, i, dtype)
+                           for i, dtype in enumerate(input_dtypes(case)))
+            return partial(function, x, case.lengths[-1:], *weights)
+        return super().call(case)
+
+    def changed(self, array: Any, name: str, numbers: tuple[int, ...]) -> Any:
+        if name == "permuted":
+            return array.permute(numbers)
+        return super().changed(array, name, numbers)
+
+    @staticmethod
+    def _fill(out: Any) -> None:
+        out.fill_(1.5)
 
     @staticmethod
     def _move(source: Any, out: Any) -> None:
@@ -278,9 +394,25 @@ def open_peers(names: Iterable[str], device: str, threads: int) -> list[Peer]:
     return peers
 
 
+def cold_call(peer: Peer, row: Row) -> Optional[Call]:
+    """Calls that find their operands in no cache: each time others, in turn."""
+    count = int(COLD_BYTES / (row.rate * row.ns)) + 1  # GB/s by ns is bytes
+    if count > MOST_SETS:
+        return None
+    calls = []
+    for _ in range(count):
+        peer.forget()
+        call = peer.call(row.case)
+        if call is None:
+            return None
+        calls.append(call)
+    turns = cycle(calls)
+    return lambda: next(turns)()
+
+
 def time_case(peer: Peer, row: Row) -> Optional[Row]:
     try:
-        call = peer.call(row.case)
+        call = cold_call(peer, row) if row.case.cold else peer.call(row.case)
         if call is None:
             return None
         ns = peer.ns(call)
@@ -298,7 +430,8 @@ def limit_rows(rows: list[Row]) -> list[Row]:
         largest = max((row.case for row in rows if row.case.device == device),
                       key=lambda case: (0 if case.op in GEMM else case.size, case.threads))
         for op, arrays in (("copy", 2), ("add", 3)):
-            case = replace(largest, op=op, dtype="f32", shape=str(largest.size), axes=None)
+            case = replace(largest, op=op, dtype="f32", shape=str(largest.size), axes=None,
+                           inputs=(), cold=False)
             limits.append(Row(case, "", "", 1.0, arrays * 4.0 * case.size, "gbps"))
     return limits
 
@@ -316,8 +449,10 @@ def work_of(arguments: argparse.Namespace) -> tuple[list[Row], set[Case]]:
 def to_json(row: Row) -> dict[str, Any]:
     case = row.case
     axes = {} if case.axes is None else {"axes": list(case.axes)}
+    inputs = {"inputs": list(case.inputs)} if case.inputs else {}
+    cache = {"cache": "cold"} if case.cold else {}
     return {"op": case.op, "dtype": case.dtype, "device": case.device, "shape": case.shape, **axes,
-            "threads": case.threads, "peer": row.who, "ns": round(row.ns, 1),
+            **inputs, **cache, "threads": case.threads, "peer": row.who, "ns": round(row.ns, 1),
             row.unit: round(row.rate, 3)}
 
 

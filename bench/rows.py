@@ -20,6 +20,8 @@ class Case:
     shape: str  # of the first input: "100000", "16384x16384"
     axes: tuple[int, ...] | None  # those a reduction goes over; None: all, or no reduction
     threads: int
+    inputs: tuple[str, ...] = ()  # how each lies in memory, if not all have `shape` in C order
+    cold: bool = False  # on the CPU: arrays that no cache holds
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -41,6 +43,12 @@ class Case:
         return f"{self.op} to {target}" if cast else self.op
 
     @property
+    def operands(self) -> str:
+        """Shapes and layouts in words."""
+        text = ", ".join(dict.fromkeys(self.inputs)) or self.shape
+        return f"{text}, cold" if self.cold else text
+
+    @property
     def source(self) -> str:
         """The dtype of the inputs."""
         return self.dtype.partition("_")[0]
@@ -55,6 +63,8 @@ class Row:
     rate: float  # of `unit`
     unit: str  # "gbps", "gflops"
     share: float | None = None  # of this machine's limit
+    goal: float | None = None  # the share that was hoped for
+    arithmetic: int | None = None  # operations an element costs
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -96,17 +106,17 @@ def _case(row: dict[str, Any]) -> Case:
         axes = None
     # Threads are the CPU's.
     threads = 0 if device == "cuda" else int(row.get("threads") or 1)
-    return Case(str(row["op"]), str(row["dtype"]), device, "x".join(lengths), axes, threads)
+    return Case(str(row["op"]), str(row["dtype"]), device, "x".join(lengths), axes, threads,
+                tuple(row.get("inputs") or ()), device == "cpu" and row.get("cache") == "cold")
 
 
 def read_rows(document: dict[str, Any]) -> list[Row]:
     rows = []
     for row in document["rows"]:
         unit = "gflops" if "gflops" in row else "gbps"
-        share = row.get("share")
         rows.append(Row(_case(row), str(row.get("peer") or row.get("variant")),
                         str(row.get("call", "")), float(row["ns"]), float(row.get(unit) or 0),
-                        unit, None if share is None else float(share)))
+                        unit, row.get("share"), row.get("goal"), row.get("arithmetic")))
     return rows
 
 

@@ -15,7 +15,9 @@ unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 echo "timing float32 and float64 ..."
 "$build/einkorn" bench --json >"$out/bench.json"
 "$build/einkorn" bench --dtype f64 --json >"$out/bench-f64.json"
-set -- "$out/bench.json" "$out/bench-f64.json"
+echo "timing layouts, rows and columns ..."
+"$build/einkorn" bench --cases "$here/cases-cpu.txt" --json >"$out/cases.json"
+set -- "$out/bench.json" "$out/bench-f64.json" "$out/cases.json"
 
 "$build/bench/overhead" "$out/overhead.json"
 
@@ -38,7 +40,8 @@ else
         "install the packages python3-numpy and python3-torch"
 fi
 if [ -n "$script" ]; then
-    "$script" "$here/compare.py" "$@" --svg "$out/chart.svg" >"$out/table.md"
+    "$script" "$here/compare.py" "$@" --svg "$out/chart.svg" --roofline "$out/roofline.svg" \
+        >"$out/table.md"
     cat "$out/table.md"
 fi
 echo "JSON, table and chart: $out"

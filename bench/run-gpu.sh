@@ -121,7 +121,9 @@ step_sanitize() {
 }
 
 step_bench() {
-    write bench.json "$einkorn" bench --device cuda --min-time 30 --json
+    write bench.json "$einkorn" bench --device cuda --min-time 20 --json &&
+        write cases.json "$einkorn" bench --device cuda --cases bench/cases-gpu.txt --min-time 40 \
+            --json
 }
 
 step_overhead() {
@@ -130,15 +132,17 @@ step_overhead() {
 
 step_peers() {
     [ -s "$out/bench.json" ] || { echo "peers: there is no bench.json to follow"; return 1; }
-    "$python" bench/peers.py "$out/bench.json" --dtypes f16,bf16,f32 --seconds 80 \
+    "$python" bench/peers.py "$out/bench.json" "$out/cases.json" --seconds 90 \
         -o "$out/peers.json" &&
-        "$python" bench/compare.py "$out/bench.json" "$out/peers.json"
+        "$python" bench/compare.py "$out/bench.json" "$out/cases.json" "$out/peers.json"
 }
 
 step_cpu() {
-    write bench-cpu.json "$einkorn" bench --min-time 50 --json &&
-        "$python" bench/peers.py "$out/bench-cpu.json" --seconds 150 -o "$out/peers-cpu.json" &&
-        "$python" bench/compare.py "$out/bench-cpu.json" "$out/peers-cpu.json"
+    write bench-cpu.json "$einkorn" bench --min-time 40 --json &&
+        write cases-cpu.json "$einkorn" bench --cases bench/cases-cpu.txt --min-time 40 --json &&
+        "$python" bench/peers.py "$out/bench-cpu.json" "$out/cases-cpu.json" --seconds 150 \
+            -o "$out/peers-cpu.json" &&
+        "$python" bench/compare.py "$out"/{bench,cases,peers}-cpu.json
 }
 
 step_digits() {
@@ -151,7 +155,7 @@ limit_of() {
     bench) echo 150 ;;
     check) echo 230 ;;
     verify) echo 90 ;;
-    peers) echo 105 ;;
+    peers) echo 120 ;;
     sanitize) echo 125 ;;
     exhaustive) echo 420 ;;
     cpu) echo 300 ;;

@@ -7,8 +7,10 @@ import filecmp
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from gen.count import arithmetic
 from gen.model import Op
 from gen.read import (BodyRenderer, TemplateError, environment, find_templates, read_op)
 from gen.write import Tree, add_filters, remove_deleted, render, write_index
@@ -55,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     bodies = BodyRenderer(env, ops)
     ops = {name: bodies.render(op) for name, op in ops.items()}
+    env.globals["arithmetic"] = partial(arithmetic, ops)
     if options.command == "check":
         return check(options, ops)
     for name in options.names:
@@ -79,6 +82,7 @@ def check(options: argparse.Namespace, ops: dict[str, Op]) -> int:
         for folder in (first, second):
             env = environment([options.templates])
             add_filters(env)
+            env.globals["arithmetic"] = partial(arithmetic, ops)
             for op in ops.values():
                 render(env, op, Tree(options.templates, Path(folder)))
         names = [str(path.relative_to(first)) for path in Path(first).rglob("*") if path.is_file()]

@@ -158,6 +158,39 @@ class Listings(CommandTest):
         self.assertIn("gflops", products["rows"][0])
         self.assertIn("OPERATION", self.command(*words).stdout)
 
+    def test_bench_cases(self) -> None:
+        """Layouts one by one, and what is wrong with a line."""
+        lines = {
+            "add f32 64x32 1x32 goal=0.5": ["64x32", "1x32"],
+            "copy f64 8x16:transposed": ["8x16:transposed"],
+            "copy u8 4x6x8:permuted=2,0,1:flipped=0": ["4x6x8:permuted=2,0,1:flipped=0"],
+            "exp f32 1000:offset=1": ["1000:offset=1"],
+            "exp f32 100x20:every=3:first=2 cache=cold": ["100x20:every=3:first=2"],
+            "sum f32 100x10 axes=0 threads=1": None,
+            "fill i16 100": None,
+            "gemm_exact f32 16": None,
+        }
+        path = self.dir / "cases.txt"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# layouts\n\n" + "\n".join(lines) + "\n")
+        words = ("bench", "--cases", path, "--min-time", "1")
+        rows = json.loads(self.command(*words, "--json").stdout)["rows"]
+        self.assertEqual([row.get("inputs") for row in rows], list(lines.values()))
+        self.assertEqual(rows[0]["goal"], 0.5)
+        self.assertEqual(rows[1]["shape"], [16, 8])
+        self.assertEqual(rows[2]["shape"], [8, 4, 6])
+        self.assertEqual((rows[4]["shape"], rows[4]["cache"]), ([100, 2], "cold"))
+        self.assertIn("4x6x8:permuted=2,0,1", self.command(*words).stdout)
+        for bad in ("add", "nothing f32 8", "add f99 8", "add f32 8 8 8", "add f32 0x8",
+                    "copy f32 8x8:twisted", "copy f32 8x8:permuted=1,1", "copy f32 8:transposed",
+                    "copy f32 8x8:first=9", "copy f32 8x8:flipped=2", "add f32 8 cache=warm",
+                    "add f32 8 threads=0", "add f32 8 goal=0", "sum f32 8 order=1",
+                    "add f32 1x1x1x1x1", "gemm_exact f32 8 8"):
+            with self.subTest(bad), open(path, "w", encoding="utf-8") as file:
+                file.write(bad + "\n")
+                file.flush()
+                self.assertIn(":1: ", self.command(*words, status=1).stderr)
+
 
 class Run(CommandTest):
     def values(self, dtype: str) -> tuple[int, ...] | tuple[float, ...]:

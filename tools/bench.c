@@ -2,23 +2,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench_call.h"
+#include "bench_json.h"
 #include "command.h"
-#include "einkorn/version.h"
 #include "error.h"
-#include "json.h"
-#include "limits.h"
 #include "progress.h"
 
 static const char help[] =
     "usage: einkorn bench [OP]... [OPTION]...\n"
     "\n"
     "Times operations and sets them beside what this machine can do, measured in\n"
-    "the same run: loops that only move data (on CUDA a copy between cold arrays),\n"
-    "OpenBLAS or cuBLAS for matrix products. On the CPU arrays are hot in the cache\n"
-    "if they fit; on CUDA they are cold.\n"
+    "the same run: loops that only move data (on CUDA a copy), OpenBLAS or cuBLAS\n"
+    "for matrix products. Hot arrays are the same ones in every call, so in a cache\n"
+    "if they fit; cold ones are others in every call, so in none.\n"
     "\n"
     "  -d, --device D      cpu, cuda or cuda:N (default cpu)\n"
     "  -s, --sizes N,...   elements of an input, 2^28 is allowed too; for a matrix\n"
@@ -26,13 +23,17 @@ static const char help[] =
     "                      (default 16,1000,100000,32000000, on CUDA\n"
     "                      1000,1000000,2^28; products 64,256,1024 and 512,4096)\n"
     "  -t, --dtype T       the dtype, or all (default f32, or the first there is)\n"
+    "  -c, --cases FILE    time what the file says, one case a line:\n"
+    "                      OP DTYPE OPERAND... [NAME=VALUE]... (bench/README.md)\n"
+    "      --cache C       hot or cold (default hot, on CUDA cold)\n"
     "      --threads N     threads a call may use (default 1, and for large arrays\n"
     "                      also all)\n"
     "      --variant V     base, avx2, avx512 or neon instead of the best\n"
     "      --min-time MS   measure each row for at least this long (default 100)\n"
     "      --json          write JSON: machine, limits, rows: op, dtype, device,\n"
-    "                      variant, call, shape, params, threads, ns, best_ns,\n"
-    "                      spread, host_ns (CUDA), gbps or gflops, limit, share\n"
+    "                      variant, call, shape, inputs, params, threads, cache,\n"
+    "                      ns, best_ns, spread, host_ns (CUDA), gbps or gflops,\n"
+    "                      arithmetic (operations an element), limit, share, goal\n"
     "  -h, --help          show this text\n"
     "\n"
     "ns is the median, spread the distance of the quartiles as a share of it; gbps\n"
@@ -41,7 +42,8 @@ static const char help[] =
 enum { MOST_SIZES = 16 };
 
 typedef struct request {
-    const char *device, *dtype, *variant;
+    const char *device, *dtype, *variant, *cases;
+    bench_cache cache;
     int64_t sizes[MOST_SIZES];
     int size_count;
     int64_t threads; /* 0: as suits the size */
@@ -56,6 +58,7 @@ typedef struct session {
     int32_t all_threads;
     bench_row *rows;
     int64_t count, room;
+    bench_case what; /* to be timed now */
 } session;
 
 static bool is_wanted(const request *r, const ek_op_info *op, int32_t loop)
@@ -93,11 +96,16 @@ static const char *shape_text(const bench_row *row, char *text, size_t size)
 {
     size_t length = 0;
     text[0] = '\0';
-    for (int32_t d = 0; d < row->ndim && length < size; d++)
+    for (int32_t i = 0; i < row->op->inputs && row->input[i][0] && length < size; i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%s", i ? " " : "", row->input[i]);
+    for (int32_t d = 0; !row->input[0][0] && d < row->ndim && length < size; d++)
         length += (size_t)snprintf(text + length, size - length, "%s%lld", d ? "x" : "",
                                    (long long)row->shape[d]);
     if (row->params[0] && length < size)
-        snprintf(text + length, size - length, " %s", row->params);
+        length += (size_t)snprintf(text + length, size - length, " %s", row->params);
+    if (row->cold != (row->threads == 0) && length < size)
+        snprintf(text + length, size - length, " %s", row->cold ? "cold" : "hot");
     return text;
 }
 
@@ -109,7 +117,7 @@ static void print_head(void)
 
 static void print_row(const bench_row *row)
 {
-    char dtype[PROBLEM_DTYPE_TEXT], shape[64], share[16] = "-";
+    char dtype[PROBLEM_DTYPE_TEXT], shape[160], share[16] = "-";
     problem_dtype_text(row->op, row->loop, dtype);
     if (row->limit > 0)
         snprintf(share, sizeof share, "%.2f", row->rate / row->limit);
@@ -120,77 +128,6 @@ static void print_row(const bench_row *row)
         printf("  host %.0f ns", row->time.host_ns);
     printf("\n");
     fflush(stdout);
-}
-
-static void write_row(json *out, const bench_row *row)
-{
-    char dtype[PROBLEM_DTYPE_TEXT];
-    problem_dtype_text(row->op, row->loop, dtype);
-    json_object(out, NULL);
-    json_string(out, "op", row->op->name);
-    json_string(out, "dtype", dtype);
-    json_string(out, "device", row->device);
-    json_string(out, "variant", row->variant);
-    json_string(out, "call", row->call);
-    json_array(out, "shape");
-    for (int32_t d = 0; d < row->ndim; d++)
-        json_int(out, NULL, row->shape[d]);
-    json_end(out);
-    json_string(out, "params", row->params);
-    if (row->threads)
-        json_int(out, "threads", row->threads);
-    else
-        json_null(out, "threads");
-    json_number(out, "ns", row->time.ns);
-    json_number(out, "best_ns", row->time.best_ns);
-    json_number(out, "spread", row->time.spread);
-    if (row->time.host_ns > 0)
-        json_number(out, "host_ns", row->time.host_ns);
-    json_number(out, row->gemm ? "gflops" : "gbps", row->rate);
-    if (row->limit > 0) {
-        json_number(out, "limit", row->limit);
-        json_number(out, "share", row->rate / row->limit);
-    } else {
-        json_null(out, "limit");
-        json_null(out, "share");
-    }
-    json_end(out);
-}
-
-static void write_cache(json *out, const char *key, int name)
-{
-    long bytes = sysconf(name);
-    if (bytes > 0)
-        json_int(out, key, bytes);
-    else
-        json_null(out, key);
-}
-
-static ek_status write_json(const session *s)
-{
-    ek_device *cpu;
-    EK_TRY(ek_device_open("cpu", &cpu));
-    json out = json_begin(stdout);
-    json_object(&out, "machine");
-    json_string(&out, "cpu", ek_device_model(cpu));
-    json_int(&out, "threads", s->all_threads);
-    write_cache(&out, "l1_bytes", _SC_LEVEL1_DCACHE_SIZE);
-    write_cache(&out, "l2_bytes", _SC_LEVEL2_CACHE_SIZE);
-    write_cache(&out, "l3_bytes", _SC_LEVEL3_CACHE_SIZE);
-    json_string(&out, "device", ek_device_name(ek_queue_device(s->queue)));
-    json_string(&out, "model", ek_device_model(ek_queue_device(s->queue)));
-    json_string(&out, "version", EK_VERSION);
-    json_end(&out);
-    ek_device_close(cpu);
-    json_object(&out, "limits");
-    limits_write(&out);
-    json_end(&out);
-    json_array(&out, "rows");
-    for (int64_t i = 0; i < s->count; i++)
-        write_row(&out, &s->rows[i]);
-    json_end(&out);
-    json_finish(&out);
-    return EK_OK;
 }
 
 static ek_status add_rows(session *s, int count, const bench_row *rows)
@@ -214,22 +151,34 @@ static ek_status add_rows(session *s, int count, const bench_row *rows)
 }
 
 /* One thread, and all of them where the array is large enough for more. */
-static ek_status bench_threads(session *s, const problem *p, bool large)
+static ek_status bench_threads(session *s, bool large)
 {
+    bench_case *what = &s->what;
     int32_t counts[2] = {1, s->all_threads};
     int rounds = large && s->all_threads > 1 ? 2 : 1;
-    if (s->request->threads || s->cuda) {
+    if (what->threads || s->request->threads || s->cuda) {
         counts[0] = s->request->threads ? (int32_t)s->request->threads : 1;
+        if (what->threads)
+            counts[0] = what->threads < 0 ? s->all_threads : what->threads;
         rounds = 1;
     }
+    if (what->cache == CACHE_DEFAULT)
+        what->cache = s->request->cache;
     for (int i = 0; i < rounds; i++) {
         bench_row rows[2];
         int count;
         EK_TRY(ek_queue_set_threads(s->queue, counts[i]));
-        EK_TRY(bench_call(s->queue, p, s->request->least_ns, rows, &count));
+        EK_TRY(bench_call(s->queue, what, s->request->least_ns, rows, &count));
         EK_TRY(add_rows(s, count, rows));
     }
     return EK_OK;
+}
+
+static bool reduce(session *s, int32_t ndim, const int64_t *shape, const ek_op_info *op,
+                   const ek_loop *loop, unsigned axes)
+{
+    bench_case_init(&s->what, op, loop, ndim, shape);
+    return problem_reduce(&s->what.p, axes, false);
 }
 
 /* The whole array; for large ones also the rows and the columns of a matrix. */
@@ -237,18 +186,15 @@ static ek_status bench_reduction(session *s, const ek_op_info *op, const ek_loop
                                  int64_t size, bool large)
 {
     enum { LEAST = 1 << 16 };
-    problem p;
-    problem_init(&p, op, loop, 1, &size);
-    if (problem_reduce(&p, 1, false))
-        EK_TRY(bench_threads(s, &p, large));
+    if (reduce(s, 1, &size, op, loop, 1))
+        EK_TRY(bench_threads(s, large));
     int64_t columns = 1;
     while (columns * columns < size)
         columns *= 2;
     const int64_t shape[] = {size / columns, columns};
     for (unsigned axis = 0; axis < 2 && size >= LEAST; axis++) {
-        problem_init(&p, op, loop, 2, shape);
-        if (problem_reduce(&p, 2u >> axis, false))
-            EK_TRY(bench_threads(s, &p, large));
+        if (reduce(s, 2, shape, op, loop, 2u >> axis))
+            EK_TRY(bench_threads(s, large));
     }
     return EK_OK;
 }
@@ -256,7 +202,6 @@ static ek_status bench_reduction(session *s, const ek_op_info *op, const ek_loop
 static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loop, int64_t size)
 {
     enum { ROW = 1024, LARGE = 1 << 18, LARGE_GEMM = 256, MOST_GEMM = 16384 };
-    problem p;
     int64_t none = 0, rows[] = {size / ROW, ROW};
     gemm_size square = {.m = size, .n = size, .k = size, .alpha = 1};
     switch (problem_form_of(op)) {
@@ -264,19 +209,20 @@ static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loo
         return bench_reduction(s, op, loop, size, size >= LARGE);
     case FORM_ROW:
         if (size >= 2 * ROW)
-            problem_init(&p, op, loop, 2, rows);
+            bench_case_init(&s->what, op, loop, 2, rows);
         else
-            problem_init(&p, op, loop, 1, &size);
-        return bench_threads(s, &p, size >= LARGE);
+            bench_case_init(&s->what, op, loop, 1, &size);
+        return bench_threads(s, size >= LARGE);
     case FORM_GEMM:
         if (size > MOST_GEMM)
             return EK_OK;
-        problem_init(&p, op, loop, 0, &none);
-        problem_gemm(&p, &square);
-        return bench_threads(s, &p, size >= LARGE_GEMM);
+        bench_case_init(&s->what, op, loop, 0, &none);
+        problem_gemm(&s->what.p, &square);
+        bench_case_settle(&s->what);
+        return bench_threads(s, size >= LARGE_GEMM);
     default:
-        problem_init(&p, op, loop, 1, &size);
-        return bench_threads(s, &p, size >= LARGE);
+        bench_case_init(&s->what, op, loop, 1, &size);
+        return bench_threads(s, size >= LARGE);
     }
 }
 
@@ -291,6 +237,45 @@ static ek_status bench_op(session *s, const ek_op_info *op)
         int count = sizes_for(s, op, &sizes);
         for (int i = 0; i < count; i++)
             EK_TRY(bench_size(s, op, &op->loops[k], sizes[i]));
+    }
+    return EK_OK;
+}
+
+/* A file of cases, on one thread unless they say more; empty lines and those that begin with # say
+ * nothing. */
+static ek_status bench_cases(session *s, FILE *file)
+{
+    char line[512];
+    for (int number = 1; fgets(line, sizeof line, file); number++) {
+        progress_show(number, "cases");
+        if (line[0] == '#' || line[strspn(line, " \t\n")] == '\0')
+            continue;
+        if (bench_case_parse(&s->what, line) != EK_OK) {
+            char problem[256];
+            snprintf(problem, sizeof problem, "%s", ek_error_message());
+            return ek_fail(EK_INVALID_ARGUMENT, "%s:%d: %s", s->request->cases, number, problem);
+        }
+        if (ek_op_has_variant(s->what.p.op, (ek_variant)s->queue->variant))
+            EK_TRY(bench_threads(s, false));
+    }
+    return EK_OK;
+}
+
+static ek_status bench_file(session *s)
+{
+    FILE *file = fopen(s->request->cases, "r");
+    if (!file)
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: cannot be read", s->request->cases);
+    ek_status status = bench_cases(s, file);
+    fclose(file);
+    return status;
+}
+
+static ek_status bench_ops(session *s, int count, const ek_op_info *const *ops)
+{
+    for (int32_t i = 0; i < count; i++) {
+        progress_show(i, ops[i]->name);
+        EK_TRY(bench_op(s, ops[i]));
     }
     return EK_OK;
 }
@@ -313,15 +298,12 @@ static ek_status bench_all(session *s, int count, char **names, const ek_op_info
     if (!r->as_json)
         print_head();
     progress_begin(op_count);
-    for (int32_t i = 0; i < op_count; i++) {
-        progress_show(i, ops[i]->name);
-        EK_TRY(bench_op(s, ops[i]));
-    }
+    EK_TRY(r->cases ? bench_file(s) : bench_ops(s, op_count, ops));
     progress_end();
     if (s->count == 0)
         return ek_fail(EK_INVALID_ARGUMENT, "nothing was measured: these operations have no such "
                                             "dtype or variant, or the sizes are too large");
-    return r->as_json ? write_json(s) : EK_OK;
+    return r->as_json ? bench_json_write(s->queue, s->all_threads, s->count, s->rows) : EK_OK;
 }
 
 static int bench(const request *r, int count, char **names)
@@ -354,13 +336,23 @@ static ek_status parse_sizes(request *r, const char *text)
     return r->size_count ? EK_OK : ek_fail(EK_INVALID_ARGUMENT, "sizes are empty");
 }
 
+static ek_status parse_cache(request *r, const char *text)
+{
+    r->cache = strcmp(text, "hot") == 0 ? CACHE_HOT : CACHE_COLD;
+    if (r->cache == CACHE_HOT || strcmp(text, "cold") == 0)
+        return EK_OK;
+    return ek_fail(EK_INVALID_ARGUMENT, "cache is '%s': must be hot or cold", text);
+}
+
 int command_bench(int argc, char **argv)
 {
-    enum { THREADS = 256, VARIANT, MIN_TIME, JSON };
+    enum { THREADS = 256, VARIANT, MIN_TIME, JSON, CACHE };
     static const struct option options[] = {
         {"device", required_argument, NULL, 'd'},
         {"sizes", required_argument, NULL, 's'},
         {"dtype", required_argument, NULL, 't'},
+        {"cases", required_argument, NULL, 'c'},
+        {"cache", required_argument, NULL, CACHE},
         {"threads", required_argument, NULL, THREADS},
         {"variant", required_argument, NULL, VARIANT},
         {"min-time", required_argument, NULL, MIN_TIME},
@@ -369,7 +361,7 @@ int command_bench(int argc, char **argv)
         {0},
     };
     request r = {.device = "cpu", .least_ns = 1e8};
-    for (int option; (option = command_option(argc, argv, ":d:s:t:h", options, help)) != -1;) {
+    for (int option; (option = command_option(argc, argv, ":d:s:t:c:h", options, help)) != -1;) {
         ek_status status = EK_OK;
         int64_t milliseconds = 0;
         switch (option) {
@@ -385,6 +377,12 @@ int command_bench(int argc, char **argv)
             break;
         case 't':
             r.dtype = optarg;
+            break;
+        case 'c':
+            r.cases = optarg;
+            break;
+        case CACHE:
+            status = parse_cache(&r, optarg);
             break;
         case THREADS:
             status = command_parse_count("threads", optarg, 1, &r.threads);

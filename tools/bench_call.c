@@ -10,7 +10,8 @@
 
 typedef struct calling {
     ek_queue *queue;
-    const problem *p;
+    const bench_case *what;
+    const problem *p; /* the case's */
     ek_bench_typed_fn *typed;
     int64_t size;
     rotation sets;
@@ -32,20 +33,20 @@ static ek_status typed_calls(void *context, int64_t calls)
 {
     calling *c = context;
     if (c->sets.count == 1)
-        return c->typed(c->queue, calls, c->size, c->sets.set[0].data);
+        return c->typed(c->queue, calls, c->size, rotation_next(&c->sets)->data);
     for (int64_t i = 0; i < calls; i++)
         EK_TRY(c->typed(c->queue, 1, c->size, rotation_next(&c->sets)->data));
     return EK_OK;
 }
 
-static ek_bench_typed_fn *find_typed(const problem *p)
+static const ek_bench_op *find_bench_op(const ek_op_info *op)
 {
     int low = 0, high = ek_bench_op_count;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        int order = strcmp(p->op->name, ek_bench_ops[middle]->name);
+        int order = strcmp(op->name, ek_bench_ops[middle]->name);
         if (order == 0)
-            return ek_bench_ops[middle]->loops[p->loop - p->op->loops];
+            return ek_bench_ops[middle];
         if (order < 0)
             high = middle;
         else
@@ -54,41 +55,61 @@ static ek_bench_typed_fn *find_typed(const problem *p)
     return NULL;
 }
 
-static ek_status open_sets(calling *c, int32_t out_ndim, const int64_t *out_shape)
+/* Typed calls take arrays of one size in C order. */
+static bool is_flat(const bench_case *what, int64_t out_size)
+{
+    bool flat = true;
+    for (int32_t i = 0; i < what->p.op->inputs; i++)
+        flat &= what->input[i].plain && view_size(&what->input[i]) == out_size;
+    return flat;
+}
+
+static ek_status open_sets(calling *c, bool cold, int32_t out_ndim, const int64_t *out_shape)
 {
     const problem *p = c->p;
     ek_dtype dtypes[ROTATION_OPERANDS] = {(ek_dtype)p->loop->out};
-    int32_t ndims[ROTATION_OPERANDS] = {out_ndim};
-    const int64_t *shapes[ROTATION_OPERANDS] = {out_shape};
+    view views[ROTATION_OPERANDS] = {view_of_shape(out_ndim, out_shape)};
     for (int32_t i = 0; i < p->op->inputs; i++) {
         dtypes[i + 1] = (ek_dtype)p->loop->in[i];
-        ndims[i + 1] = p->ndim[i];
-        shapes[i + 1] = p->shape[i];
+        views[i + 1] = c->what->input[i];
     }
-    return rotation_open(&c->sets, c->queue, p->op->inputs + 1, dtypes, ndims, shapes);
+    return rotation_open(&c->sets, c->queue, cold, p->op->inputs + 1, dtypes, views);
 }
 
-static void describe(bench_row *row, ek_queue *queue, const problem *p, int32_t ndim,
-                     const int64_t *shape)
+static void describe_params(bench_row *row, const problem *p)
 {
-    memset(row, 0, sizeof *row);
+    size_t length = 0;
+    for (int32_t i = 0; i < p->param_count; i++) {
+        const ek_param *param = &p->params[i];
+        if (strncmp(param->name, "ax", 2) != 0)
+            continue;
+        int64_t value = param->list ? param->list[0] : param->integer;
+        if ((!param->list || param->count == 1) && length < sizeof row->params)
+            length +=
+                (size_t)snprintf(row->params + length, sizeof row->params - length, "%s%s=%lld",
+                                 length ? " " : "", param->name, (long long)value);
+    }
+}
+
+static void describe(bench_row *row, ek_queue *queue, const bench_case *what)
+{
+    const problem *p = &what->p;
+    const view *first = &what->input[0];
     ek_device *device = ek_queue_device(queue);
+    memset(row, 0, sizeof *row);
     row->op = p->op;
     row->loop = p->loop;
     snprintf(row->device, sizeof row->device, "%s", ek_device_name(device));
     row->variant = ek_variant_name((ek_variant)queue->variant);
     row->threads = ek_device_get_type(device) == EK_DEVICE_CPU ? ek_queue_threads(queue) : 0;
-    row->ndim = ndim;
-    memcpy(row->shape, shape, (size_t)ndim * sizeof *shape);
+    row->cold = what->cache == CACHE_DEFAULT ? row->threads == 0 : what->cache == CACHE_COLD;
+    row->goal = what->goal;
+    row->ndim = first->ndim;
+    memcpy(row->shape, first->shape, (size_t)first->ndim * sizeof first->shape[0]);
+    for (int32_t i = 0; i < p->op->inputs && what->named; i++)
+        memcpy(row->input[i], what->input[i].text, VIEW_TEXT);
     row->gemm = problem_form_of(p->op) == FORM_GEMM;
-    for (int32_t i = 0; i < p->param_count && problem_form_of(p->op) == FORM_REDUCTION; i++) {
-        const ek_param *param = &p->params[i];
-        size_t length = strlen(row->params);
-        int64_t value = param->list ? param->list[0] : param->integer;
-        if (!param->list || param->count == 1)
-            snprintf(row->params + length, sizeof row->params - length, "%s%s=%lld",
-                     length ? " " : "", param->name, (long long)value);
-    }
+    describe_params(row, p);
 }
 
 /* The least bytes that have to move. */
@@ -113,6 +134,7 @@ static ek_status rate(ek_queue *queue, const problem *p, int64_t out_size, doubl
         return limits_gemm(queue, dtype, p->shape[0][0], least_ns, &row->limit);
     }
     traffic t = traffic_of(p, out_size);
+    t.cold = row->cold;
     row->rate = (double)t.bytes / row->time.ns;
     return limits_memory(queue, &t, least_ns, &row->limit);
 }
@@ -124,8 +146,12 @@ static ek_status time_calls(calling *c, double least_ns, bench_row *rows, int *c
     row->call = "array";
     EK_TRY(timing_measure(c->queue, array_calls, c, least_ns, &row->time));
     *count = 1;
-    c->typed = find_typed(p);
-    if (!c->typed)
+    const ek_bench_op *op = find_bench_op(p->op);
+    if (!op)
+        return EK_OK;
+    row->arithmetic = op->arithmetic[p->loop - p->op->loops];
+    c->typed = op->loops[p->loop - p->op->loops];
+    if (!is_flat(c->what, c->size))
         return EK_OK;
     rows[1] = rows[0];
     rows[1].call = "typed";
@@ -134,10 +160,11 @@ static ek_status time_calls(calling *c, double least_ns, bench_row *rows, int *c
     return EK_OK;
 }
 
-ek_status bench_call(ek_queue *queue, const problem *p, double least_ns, bench_row *rows,
+ek_status bench_call(ek_queue *queue, const bench_case *what, double least_ns, bench_row *rows,
                      int *count)
 {
-    calling c = {.queue = queue, .p = p};
+    const problem *p = &what->p;
+    calling c = {.queue = queue, .what = what, .p = p};
     int32_t ndim;
     int64_t shape[EK_MAX_NDIM], out_size = 1;
     *count = 0;
@@ -145,11 +172,8 @@ ek_status bench_call(ek_queue *queue, const problem *p, double least_ns, bench_r
     for (int32_t d = 0; d < ndim; d++)
         out_size *= shape[d];
     c.size = out_size;
-    if (p->op->inputs)
-        describe(&rows[0], queue, p, p->ndim[0], p->shape[0]);
-    else
-        describe(&rows[0], queue, p, ndim, shape);
-    ek_status status = open_sets(&c, ndim, shape);
+    describe(&rows[0], queue, what);
+    ek_status status = open_sets(&c, rows[0].cold, ndim, shape);
     if (status == EK_OK)
         status = time_calls(&c, least_ns, rows, count);
     rotation_close(&c.sets, queue);

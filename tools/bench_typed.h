@@ -10,6 +10,8 @@ typedef ek_status ek_bench_typed_fn(ek_queue *q, int64_t calls, int64_t n, void 
 typedef struct ek_bench_op {
     const char *name;
     ek_bench_typed_fn *const *loops; /* in the order of the row's loops */
+    const int64_t *arithmetic; /* of each: operations an element costs as the body is written; an
+                                * fma is two */
 } ek_bench_op;
 
 /* Sorted by name. */

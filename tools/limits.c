@@ -9,6 +9,9 @@
 
 enum { MOST = 256, LEAST_BYTES = 1024 };
 
+/* Cold arrays on the CPU are as good as arrays of this size. */
+static const int64_t cold_bytes = INT64_C(1) << 29;
+
 static struct {
     bool cuda;
     traffic t;
@@ -52,15 +55,14 @@ static ek_status copy_calls(void *context, int64_t calls)
     return EK_OK;
 }
 
-static ek_status measure_copy(ek_queue *queue, int64_t bytes, double least_ns, double *gbps)
+static ek_status measure_copy(ek_queue *queue, const traffic *moved, double least_ns, double *gbps)
 {
     copying c = {.queue = queue};
-    int64_t half = bytes / 2;
-    const int64_t *shapes[] = {&half, &half};
-    const int32_t ndims[] = {1, 1};
+    int64_t half = moved->bytes / 2;
+    const view views[] = {view_of_shape(1, &half), view_of_shape(1, &half)};
     const ek_dtype dtypes[] = {EK_U8, EK_U8};
     timing t;
-    ek_status status = rotation_open(&c.sets, queue, 2, dtypes, ndims, shapes);
+    ek_status status = rotation_open(&c.sets, queue, moved->cold, 2, dtypes, views);
     if (status == EK_OK)
         status = timing_measure(queue, copy_calls, &c, least_ns, &t);
     if (status == EK_OK)
@@ -78,17 +80,19 @@ ek_status limits_memory(ek_queue *queue, const traffic *t, double least_ns, doub
     if (on_cuda(queue)) {
         moved.reads = 1;
         moved.writes = true;
+    } else if (moved.cold) {
+        moved.bytes = cold_bytes;
     }
     for (int i = 0; i < memory_count; i++) {
         if (memory[i].cuda == on_cuda(queue) && memory[i].threads == threads_of(queue) &&
             memory[i].t.reads == moved.reads && memory[i].t.writes == moved.writes &&
-            memory[i].t.bytes == moved.bytes) {
+            memory[i].t.cold == moved.cold && memory[i].t.bytes == moved.bytes) {
             *gbps = memory[i].gbps;
             return EK_OK;
         }
     }
     if (on_cuda(queue))
-        EK_TRY(measure_copy(queue, moved.bytes, least_ns, gbps));
+        EK_TRY(measure_copy(queue, &moved, least_ns, gbps));
     else
         EK_TRY(limits_cpu_memory(queue, &moved, least_ns, gbps));
     if (memory_count < MOST) {
@@ -142,12 +146,11 @@ static ek_status measure_product(ek_queue *queue, ek_dtype dtype, int64_t size, 
     if (!op || !ek_op_has_variant(op, (ek_variant)queue->variant))
         return EK_OK;
     const int64_t shape[] = {size, size};
-    const int64_t *shapes[] = {shape, shape, shape};
-    const int32_t ndims[] = {2, 2, 2};
+    const view matrix = view_of_shape(2, shape), views[] = {matrix, matrix, matrix};
     const ek_dtype dtypes[] = {dtype, dtype, dtype};
     timing t;
     problem_init(&c.p, op, loop, 2, shape);
-    ek_status status = rotation_open(&c.sets, queue, 3, dtypes, ndims, shapes);
+    ek_status status = rotation_open(&c.sets, queue, on_cuda(queue), 3, dtypes, views);
     if (status == EK_OK)
         status = timing_measure(queue, product_calls, &c, least_ns, &t);
     if (status == EK_OK)
@@ -195,6 +198,7 @@ void limits_write(json *out)
         json_string(out, "device", memory[i].cuda ? "cuda" : "cpu");
         json_int(out, "reads", memory[i].t.reads);
         json_int(out, "writes", memory[i].t.writes);
+        json_string(out, "cache", memory[i].t.cold ? "cold" : "hot");
         json_int(out, "bytes", memory[i].t.bytes);
         json_int(out, "threads", memory[i].threads);
         json_number(out, "gbps", memory[i].gbps);

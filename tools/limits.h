@@ -8,16 +8,18 @@
 #include "json.h"
 #include "problem.h"
 
-/* Arrays a call walks through: how many it reads, whether it writes one, and all their bytes. */
+/* Arrays a call walks through: how many it reads, whether it writes one, all their bytes, and
+ * whether they come from memory that no cache holds. */
 typedef struct traffic {
     int reads;
     bool writes;
+    bool cold;
     int64_t bytes;
 } traffic;
 
 /* Sets *gbps to the rate at which the queue's device moves this traffic: on the CPU with the
  * queue's threads, its widest loads, and stores around the cache if that is faster; on CUDA a copy
- * of as many bytes between cold arrays. 0 where there is too little to measure. */
+ * of as many bytes. 0 where there is too little to measure. */
 ek_status limits_memory(ek_queue *queue, const traffic *t, double least_ns, double *gbps);
 
 /* Sets *gflops to what the library behind the fast matrix product does with these matrices, called

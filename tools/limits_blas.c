@@ -22,7 +22,7 @@ static ek_status product_calls(void *context, int64_t calls)
     static const float onef[2] = {1, 0}, zerof[2] = {0, 0};
     product *p = context;
     int n = p->size;
-    void *const *data = p->sets.set[0].data;
+    void *const *data = rotation_next(&p->sets)->data;
     for (int64_t i = 0; i < calls; i++) {
         switch (p->dtype) {
         case EK_F32:
@@ -54,14 +54,13 @@ ek_status limits_cpu_gemm(ek_queue *queue, ek_dtype dtype, int64_t size, double 
         return EK_OK;
     product p = {.dtype = dtype, .size = (int)size};
     const int64_t shape[] = {size, size};
-    const int64_t *shapes[] = {shape, shape, shape};
-    const int32_t ndims[] = {2, 2, 2};
+    const view matrix = view_of_shape(2, shape), views[] = {matrix, matrix, matrix};
     const ek_dtype dtypes[] = {dtype, dtype, dtype};
     timing t;
     /* OpenBLAS asks OpenMP how many threads it may use. */
     int threads = omp_get_max_threads();
     omp_set_num_threads(ek_queue_threads(queue));
-    ek_status status = rotation_open(&p.sets, queue, 3, dtypes, ndims, shapes);
+    ek_status status = rotation_open(&p.sets, queue, false, 3, dtypes, views);
     if (status == EK_OK)
         status = timing_measure(queue, product_calls, &p, least_ns, &t);
     if (status == EK_OK)

@@ -6,8 +6,8 @@
 #include "error.h"
 #include "sample.h"
 
-/* More than the cache of any GPU, so that nothing of the last round is left in it. */
-static const int64_t cold_bytes = INT64_C(1) << 28;
+/* More than any cache, so that nothing of the last round is left in it. */
+static const int64_t cold_bytes = INT64_C(1) << 29;
 
 /* Part of an array as an array of one dimension. */
 static ek_array part_of(const ek_array *whole, int64_t first, int64_t *length)
@@ -54,34 +54,47 @@ static ek_status fill(ek_queue *queue, int32_t input, ek_dtype dtype, ek_array *
     return status;
 }
 
-ek_status rotation_open(rotation *r, ek_queue *queue, int32_t operands, const ek_dtype *dtypes,
-                        const int32_t *ndims, const int64_t *const *shapes)
+/* Sets of one operand lie one after the other, each at an address as aligned as an array's own. */
+static int64_t set_bytes(const view *v, ek_dtype dtype)
 {
+    enum { ALIGNMENT = 256 };
+    int64_t bytes = v->elements * (int64_t)ek_dtype_size(dtype);
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* The array of a set, but for its address. */
+static ek_array look(view *v, ek_dtype dtype, const ek_array *memory)
+{
+    ek_array array = *memory;
+    array.ndim = v->ndim;
+    array.shape = v->shape;
+    array.strides = v->plain ? NULL : v->stride;
+    array.byte_offset = (uint64_t)v->first * ek_dtype_size(dtype);
+    return array;
+}
+
+ek_status rotation_open(rotation *r, ek_queue *queue, bool cold, int32_t operands,
+                        const ek_dtype *dtypes, const view *views)
+{
+    int64_t bytes = 0;
     memset(r, 0, sizeof *r);
-    r->operands = operands;
-    int64_t wanted = 1;
-    do {
-        operand_set *set = &r->set[r->count++];
-        int64_t bytes = 0;
-        for (int32_t i = 0; i < operands; i++) {
-            int64_t size;
-            EK_TRY(ek_array_alloc(queue, dtypes[i], ndims[i], shapes[i], &set->array[i]));
-            EK_TRY(fill(queue, i, dtypes[i], &set->array[i]));
-            EK_TRY(ek_array_size(&set->array[i], &size));
-            bytes += size * (int64_t)ek_dtype_size(dtypes[i]);
-            set->data[i] = set->array[i].data;
-        }
-        if (ek_device_get_type(ek_queue_device(queue)) == EK_DEVICE_CUDA)
-            wanted = cold_bytes / (bytes + 1) + 1;
-    } while (r->count < wanted && r->count < ROTATION_SETS);
+    for (int32_t i = 0; i < operands; i++)
+        bytes += r->step[i] = set_bytes(&views[i], dtypes[i]);
+    r->count = cold ? cold_bytes / (bytes + 1) + 1 : 1;
+    for (int32_t i = 0; i < operands; i++) {
+        int64_t elements = r->count * r->step[i] / (int64_t)ek_dtype_size(dtypes[i]);
+        r->views[i] = views[i];
+        EK_TRY(ek_array_alloc(queue, dtypes[i], 1, &elements, &r->memory[i]));
+        r->operands = i + 1;
+        EK_TRY(fill(queue, i, dtypes[i], &r->memory[i]));
+        r->set.array[i] = look(&r->views[i], dtypes[i], &r->memory[i]);
+    }
     return ek_queue_sync(queue);
 }
 
 void rotation_close(rotation *r, ek_queue *queue)
 {
-    for (int32_t i = 0; i < r->count; i++) {
-        for (int32_t k = 0; k < r->operands; k++)
-            ek_array_free(queue, &r->set[i].array[k]);
-    }
-    r->count = 0;
+    for (int32_t i = 0; i < r->operands; i++)
+        ek_array_free(queue, &r->memory[i]);
+    r->operands = 0;
 }
