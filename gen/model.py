@@ -135,6 +135,15 @@ def _quick_slots(dtype: str) -> tuple[Slot, ...]:
             Slot("trusted", (("a", dtype), ("total", dtype)), "bool", optional=True))
 
 
+def elementwise_slots(args: tuple[str, ...]) -> tuple[Slot, ...]:
+    """An element's result is its body. An operation may say in place of it how usual arguments are
+    done quickly and how all others are: usual(x) ? quick(x) : rare(x). quick is then also tried on
+    arguments that are not usual, and its result thrown away."""
+    ins = tuple((arg, f"in{i}") for i, arg in enumerate(args))
+    return (Slot("usual", ins, "bool", optional=True), Slot("quick", ins, "out", optional=True),
+            Slot("rare", ins, "out", optional=True), Slot("body", ins, "out"))
+
+
 # A reduction's result is finish(combine of map(x) over all elements, n).
 REDUCE_SLOTS = (
     Slot("identity", (), "acc"),
@@ -243,6 +252,15 @@ class Op:
     meta: dict[str, object]
     bodies: tuple[Body, ...] = ()
     calls: tuple[str, ...] = ()  # other operations whose bodies this one calls
+
+    def has(self, slot: str, loop: Loop) -> bool:
+        """True if the operation has this optional slot for the loop's dtype."""
+        return any(b.name == f"ek_{slot}_{self.name}_{loop.key}" for b in self.bodies)
+
+    @property
+    def has_quick(self) -> bool:
+        """True if some loop has a quick way for usual arguments."""
+        return any(self.has("usual", loop) for loop in self.loops)
 
     def is_light(self, loop: Loop) -> bool:
         """True if the loop's body is one statement that calls no other operation's body."""

@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import nodes
 
 from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, Body, Dtype, Kind, Loop, Op, Slot,
-                       dtype_by_rule)
+                       dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits"})
@@ -33,7 +33,7 @@ MAX_INPUTS = 3
 NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*)?p[-+]?\d+)")
 
 # Body functions that include/einkorn/body.h has by hand.
-PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex"})
+PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex", "mulhi"})
 
 CALL = re.compile(r"\bek_([a-z][a-z0-9_]*)\(")
 
@@ -213,7 +213,12 @@ class _Checker:
         return float(ulp)
 
     def check_blocks(self, kind: Kind) -> None:
-        slots = ["body"] if kind.slots is None else [slot.name for slot in kind.slots]
+        slots = [slot.name for slot in
+                 (elementwise_slots(()) if kind.slots is None else kind.slots)]
+        for slot in ("quick", "rare"):
+            if kind.slots is None and any(b.startswith("usual") for b in self.blocks) != any(
+                    b.startswith(slot) for b in self.blocks):
+                raise self.fail("blocks 'usual', 'quick' and 'rare' go together")
         endings = {ending for dtype in DTYPES.values() for ending in dtype.blocks}
         allowed = {"doc"} | {slot + ending for slot in slots for ending in endings}
         for block, line in self.blocks.items():
@@ -233,8 +238,7 @@ class BodyRenderer:
         template = self.env.from_string(op.path.read_text(encoding="utf-8"))
         slots = op.kind.slots
         if slots is None:
-            args = tuple((arg, f"in{i}") for i, arg in enumerate(op.args))
-            slots = (Slot("body", args, "out"),)
+            slots = elementwise_slots(op.args)
         bodies: dict[str, Body] = {}
         calls: set[str] = set()
         for loop in op.loops:
@@ -258,7 +262,7 @@ class BodyRenderer:
         endings = loop.t.blocks
         block = next((slot.name + e for e in endings if slot.name + e in template.blocks), None)
         if block is None:
-            return slot.default
+            return self._chosen(op, template, slot, loop) or slot.default
         t = loop.t if loop.stored else loop.t.compute
         values = {"T": t.c, "t": t.name, "R": t.real.c, "r": t.real.name, "A": loop.acc.c,
                   "a": loop.acc.name, "src": loop.ins[0] if loop.ins else loop.out,
@@ -270,6 +274,15 @@ class BodyRenderer:
         lines = [line.rstrip() for line in textwrap.dedent(text.strip("\n")).split("\n")]
         return "\n".join(lines).strip()
 
+    @staticmethod
+    def _chosen(op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
+        """The body of an operation that says what is usual."""
+        if slot.name != "body" or not any("usual" + e in template.blocks for e in loop.t.blocks):
+            return None
+        quick, rare, usual = (f"ek_{name}_{op.name}_{loop.key}({', '.join(op.args)})"
+                              for name in ("quick", "rare", "usual"))
+        return f"{usual} ? {quick} : {rare}"
+
     def _resolve(self, op: Op, loop: Loop, text: str, calls: set[str]) -> str:
         """Gives each ek_NAME( of a body the dtype of the loop: ek_body_NAME_f32(."""
 
@@ -277,7 +290,11 @@ class BodyRenderer:
             name = match.group(1)
             if name in PRIMITIVES:
                 return f"ek_body_{name}_{self._operand(loop).compute.name}("
-            if name.startswith(("load_", "store_", "body_")):
+            if name.startswith(("load_", "store_", "quick_", "rare_", "usual_")):
+                return match.group(0)
+            if name.startswith("body_"):  # of the dtype that it names
+                called = name[len("body_"):].rpartition("_")[0]
+                calls.update({called} & self.ops.keys())
                 return match.group(0)
             if name not in self.ops:
                 raise TemplateError(f"{op.path}:1: body calls ek_{name}, which is no operation")

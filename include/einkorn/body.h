@@ -18,6 +18,19 @@
 #    define EK_BODY static inline __attribute__((always_inline, unused))
 #endif
 
+/* The upper half of a product of 64-bit integers. */
+EK_BODY uint64_t ek_body_mulhi_f64(uint64_t a, uint64_t b)
+{
+#if defined(__CUDACC__)
+    return __umul64hi(a, b);
+#else
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
+    uint64_t other = a_low * b_high + (uint32_t)middle;
+    return a_high * b_high + (middle >> 32) + (other >> 32);
+#endif
+}
+
 /* Bit patterns. */
 
 EK_BODY uint32_t ek_body_bits_f32(float x)
