@@ -161,8 +161,12 @@ class ErrorsTest(GeneratorTest):
 
     def test_unknown_block(self) -> None:
         self.refuse(GOOD.replace("block body", "block code"), 7,
-                    "unknown block 'code': allowed are doc and body, each also with a dtype's "
-                    "ending")
+                    "unknown block 'code': allowed are doc and usual, quick, rare, body, each also "
+                    "with a dtype's ending")
+
+    def test_usual_alone(self) -> None:
+        self.refuse(GOOD.replace("block body", "block usual"), 2,
+                    "blocks 'usual', 'quick' and 'rare' go together")
 
     def test_missing_body(self) -> None:
         self.refuse(GOOD.replace("block body", "block body_f64"), 1,
