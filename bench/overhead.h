@@ -31,6 +31,7 @@ ek_status overhead_calls(void);
 ek_status overhead_memory(void);
 ek_status overhead_gemm(void);
 ek_status overhead_launch(void);
+ek_status overhead_program(void);
 ek_status overhead_cublas(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include "einkorn/gemm.h"
 #include "einkorn/memory.h"
 #include "einkorn/ops.h"
+#include "einkorn/program.h"
 #include "einkorn/queue.h"
 #include "einkorn/status.h"
 #include "einkorn/table.h"

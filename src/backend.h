@@ -9,6 +9,7 @@
 #include "einkorn/array.h"
 #include "einkorn/device.h"
 #include "einkorn/event.h"
+#include "einkorn/program.h"
 #include "einkorn/queue.h"
 
 typedef struct ek_backend {
@@ -40,6 +41,20 @@ typedef struct ek_backend {
     ek_status (*transfer)(ek_queue *queue, void *dst, int64_t dst_pitch, ek_device_type dst_type,
                           int32_t dst_index, const void *src, int64_t src_pitch,
                           ek_device_type src_type, int32_t src_index, int64_t width, int64_t rows);
+
+    /* Makes an empty program and sends the queue's calls there. record_end stops that, whatever
+     * else fails, and makes the program ready to run unless it is incomplete (program->failed). */
+    ek_status (*record_begin)(ek_queue *queue, ek_program **program);
+    ek_status (*record_end)(ek_queue *queue, ek_program *program);
+    /* Refuses a transfer that a program cannot hold. (null on the CPU, which has none) */
+    ek_status (*record_transfer)(ek_queue *queue, const void *dst, ek_device_type dst_type,
+                                 int32_t dst_index, const void *src, ek_device_type src_type,
+                                 int32_t src_index);
+    /* Memory for a block of a program that is being recorded. */
+    ek_status (*program_alloc)(ek_program *program, size_t bytes, void **memory);
+    ek_status (*program_run)(ek_queue *queue, const ek_program *program);
+    /* Frees the program with its memory. */
+    void (*program_close)(ek_program *program);
 } ek_backend;
 
 struct ek_device {
@@ -56,8 +71,12 @@ struct ek_device {
 typedef struct ek_queue_base {
     ek_queue head;
     int32_t threads;
+    /* Up to this many elements a typed elementwise call on the CPU runs at once, without a further
+     * thought. None while the queue records, which thus costs such calls no test of its own. */
+    int64_t at_once;
     ek_device *device;
     void *stream;
+    ek_program *recording; /* null unless the queue records */
 } ek_queue_base;
 
 /* What every event has; a backend's own event struct begins with it. */

@@ -3,11 +3,11 @@
  * on the source's side first and unpacked on the destination's. */
 #include <stdlib.h>
 
-#include "backend.h"
 #include "cpu/features.h"
 #include "einkorn/memory.h"
 #include "einkorn/ops/copy.h"
 #include "elementwise.h"
+#include "program.h"
 
 enum { DST, SRC };
 
@@ -201,6 +201,22 @@ static ek_status check_queue(const copy *copy)
                    (int)dst->device_index, (int)src->device_type, (int)src->device_index);
 }
 
+/* When a program runs, the host does nothing but start it. */
+static ek_status check_recordable(const copy *copy)
+{
+    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    for (int side = DST; side <= SRC && !has_runs(&copy->layout); side++) {
+        if (on_host(&copy->side[side]) && !in_order(&copy->layout, side))
+            return ek_fail(EK_UNSUPPORTED,
+                           "ek_copy: queue is recording: %s is not in C order on the host, which "
+                           "would have to rearrange it at every run",
+                           copy->side[side].name);
+    }
+    return ek_queue_device(copy->queue)
+        ->backend->record_transfer(copy->queue, dst->data, dst->device_type, dst->device_index,
+                                   src->data, src->device_type, src->device_index);
+}
+
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
 {
     copy copy = {.queue = queue};
@@ -221,5 +237,7 @@ ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
                       (belongs(queue, &copy.side[DST]) && belongs(queue, &copy.side[SRC]));
     if (same_place)
         return ek_elementwise_run(queue, &ek_op_copy.info, copy.loop, &copy.layout);
+    if (EK_UNLIKELY(ek_recording(queue)))
+        EK_TRY(check_recordable(&copy));
     return has_runs(&copy.layout) ? move_runs(&copy, &copy.layout) : move_rearranged(&copy);
 }

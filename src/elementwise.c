@@ -101,8 +101,7 @@ ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop
         return ek_cuda_elementwise_layout(queue, kernels, loop, layout, size);
 #endif
     ek_elementwise_fn *const *table = kernels;
-    ek_cpu_elementwise_layout(queue, table[loop], layout, size);
-    return EK_OK;
+    return ek_cpu_elementwise_layout(queue, table[loop], layout, size);
 }
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,

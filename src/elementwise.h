@@ -20,8 +20,8 @@ ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop
                              const ek_layout *layout);
 
 /* The backends' parts of it. */
-void ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
-                               const uint8_t *size);
+ek_status ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel,
+                                    const ek_layout *layout, const uint8_t *size);
 #if EK_HAVE_CUDA
 struct ek_cuda_kernels;
 ek_status ek_cuda_elementwise_layout(ek_queue *queue, const struct ek_cuda_kernels *kernels,

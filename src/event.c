@@ -1,7 +1,6 @@
 #include "einkorn/event.h"
 
-#include "backend.h"
-#include "error.h"
+#include "program.h"
 
 static ek_status check(const char *call, const void *event, const void *other, const char *name)
 {
@@ -33,12 +32,14 @@ ek_status ek_event_record(ek_event *event, ek_queue *queue)
     if (event->device != ek_queue_device(queue))
         return ek_fail(EK_DEVICE_MISMATCH, "ek_event_record: queue is of %s: the event is of %s",
                        ek_queue_device(queue)->name, event->device->name);
+    EK_TRY(ek_check_not_recording("ek_event_record", queue));
     return event->device->backend->event_record(event, queue);
 }
 
 ek_status ek_event_wait(ek_event *event, ek_queue *queue)
 {
     EK_TRY(check("ek_event_wait", event, queue, "queue"));
+    EK_TRY(ek_check_not_recording("ek_event_wait", queue));
     /* A CPU queue works at once, so it can only wait here and now; a CPU event is reached as soon
      * as it is recorded. */
     if (event->device->type == EK_DEVICE_CPU)

@@ -25,13 +25,8 @@ ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value
         return ek_cuda_fill_layout(queue, kernels, loop, &layout, value, size);
 #endif
     uint8_t sizes[EK_MAX_OPERANDS] = {size, size};
-    layout.operands = 2;
-    layout.data[1] = (void *)value;
-    for (int32_t d = 0; d < layout.ndim; d++)
-        layout.stride[d][1] = 0;
     ek_elementwise_fn *const *table = kernels;
-    ek_cpu_elementwise_layout(queue, table[loop], &layout, sizes);
-    return EK_OK;
+    return ek_cpu_fill_layout(queue, table[loop], &layout, value, sizes);
 }
 
 const ek_param_info ek_fill_params[EK_FILL_PARAMS] = {

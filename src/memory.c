@@ -1,7 +1,6 @@
 #include "einkorn/memory.h"
 
-#include "backend.h"
-#include "error.h"
+#include "program.h"
 
 ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory)
 {
@@ -13,6 +12,8 @@ ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory)
         *memory = NULL;
         return EK_OK;
     }
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_program_alloc(ek_recording(queue), bytes, memory);
     return ek_queue_device(queue)->backend->alloc(queue, bytes, memory);
 }
 
@@ -22,5 +23,7 @@ ek_status ek_free(ek_queue *queue, void *memory)
         return EK_OK;
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_free: queue is null");
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_program_free(ek_recording(queue), memory);
     return ek_queue_device(queue)->backend->free(queue, memory);
 }

@@ -1,5 +1,5 @@
 #include "backend.h"
-#include "error.h"
+#include "program.h"
 
 /* More than any machine has: OpenMP ends the process if it cannot start as many as it is told. */
 enum { MOST_THREADS = 4096 };
@@ -33,6 +33,8 @@ void ek_queue_close(ek_queue *queue)
     if (!queue)
         return;
     ek_device *device = ek_queue_base_of(queue)->device;
+    if (ek_recording(queue))
+        ek_record_drop(queue);
     device->backend->queue_free(queue);
     ek_device_close(device);
 }
@@ -41,6 +43,7 @@ ek_status ek_queue_sync(ek_queue *queue)
 {
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_sync: queue is null");
+    EK_TRY(ek_check_not_recording("ek_queue_sync", queue));
     return ek_queue_base_of(queue)->device->backend->queue_sync(queue);
 }
 

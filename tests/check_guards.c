@@ -11,6 +11,8 @@
 #include "einkorn/memory.h"
 #include "einkorn/ops/add.h"
 #include "einkorn/ops/lt.h"
+#include "einkorn/ops/sum.h"
+#include "einkorn/program.h"
 #include "fake.h"
 
 enum { DEVICES = 2 };
@@ -82,6 +84,32 @@ static ek_status use_events(ek_queue *queue)
     return status;
 }
 
+/* Calls that need memory of their own and of their queue. */
+static ek_status record_calls(ek_queue *queue)
+{
+    enum { N = 10000 };
+    float *x = NULL;
+    EK_TRY(ek_alloc(queue, (N + 1) * sizeof *x, (void **)&x));
+    ek_status status = ek_add_f32(queue, N, x, x, x);
+    if (status == EK_OK)
+        status = ek_sum_f32(queue, 1, N, 1, x, x + N);
+    ek_status freed = ek_free(queue, x);
+    return status != EK_OK ? status : freed;
+}
+
+static ek_status use_programs(ek_queue *queue)
+{
+    ek_program *program = NULL;
+    EK_TRY(ek_record_begin(queue));
+    ek_status status = record_calls(queue);
+    ek_status ended = ek_record_end(queue, &program);
+    status = status != EK_OK ? status : ended;
+    for (int run = 0; run < 2 && status == EK_OK; run++)
+        status = ek_program_run(queue, program);
+    ek_program_close(program);
+    return status;
+}
+
 static ek_status use_device(const char *name)
 {
     ek_device *device = NULL;
@@ -92,6 +120,8 @@ static ek_status use_device(const char *name)
         status = use_memory(queue);
     if (status == EK_OK)
         status = use_events(queue);
+    if (status == EK_OK)
+        status = use_programs(queue);
     if (status == EK_OK)
         status = ek_queue_sync(queue);
     ek_queue_close(queue);
@@ -157,7 +187,8 @@ static const char *const failing[] = {
     "cuStreamSynchronize", "cuStreamWaitEvent",     "cuEventCreate",
     "cuEventRecord",       "cuEventSynchronize",    "cuEventQuery",
     "cuEventElapsedTime",  "cuLibraryLoadData",     "cuLibraryGetKernel",
-    "cuLaunchKernel",
+    "cuLaunchKernel",      "cuStreamBeginCapture",  "cuStreamEndCapture",
+    "cuGraphInstantiate",  "cuGraphLaunch",
 };
 
 enum { FAILING = sizeof failing / sizeof failing[0] };
@@ -179,7 +210,7 @@ START_TEST(failures_leave_things_usable)
         fake.fail_call(entry, 0, 0);
         ck_assert_ptr_eq(current(), mine);
         ck_assert_int_eq(fake.alive(), alive);
-        ck_assert_int_le(fake.libraries(), 1);
+        ck_assert_int_le(fake.libraries(), 2);
         if (status == EK_OK)
             ck_assert_int_gt(n, 1);
         else
@@ -413,6 +444,171 @@ START_TEST(workspace_grows_and_stays)
 }
 END_TEST
 
+/* ---- programs */
+
+START_TEST(programs_are_graphs)
+{
+    CUcontext mine;
+    set_current(_i - 1, &mine);
+    int alive = fake.alive();
+    ek_queue *queue = open_queue("cuda:1"), *other = open_queue("cuda:1");
+    ek_queue *elsewhere = open_queue("cuda:0");
+    ek_program *program = NULL;
+    float *x = floats(queue, 8);
+    OK(ek_record_begin(queue));
+    OK(ek_add_f32(queue, 8, x, x, x));
+    OK(ek_lt_f32(queue, 4, x, x, (ek_b8 *)(x + 4)));
+    ck_assert_int_eq(fake.kernels(), 0);
+    OK(ek_record_end(queue, &program));
+    ck_assert_ptr_eq(current(), mine);
+    int calls = fake.calls(NULL);
+    OK(ek_program_run(other, program)); /* is one call of the driver */
+    ck_assert_int_eq(fake.calls(NULL), calls + 1);
+    ck_assert_int_eq(fake.kernels(), 2);
+    ck_assert_str_eq(fake.last_launch().kernel, "ek_lt_f32");
+    ck_assert_ptr_eq(fake.last_launch().stream, ek_queue_stream(other));
+    ck_assert_int_eq(ek_program_run(elsewhere, program), EK_DEVICE_MISMATCH);
+    ck_assert_int_eq(fake.kernels(), 2);
+    ek_queue_close(elsewhere);
+    OK(ek_free(queue, x));
+    ek_queue_close(queue);
+    ek_queue_close(other);
+    ek_program_close(program); /* kept the device */
+    ck_assert_int_eq(fake.alive(), alive);
+    ck_assert_int_eq(fake.context_failures(), 0);
+}
+END_TEST
+
+/* A recording takes its workspace from the program, and the queue has its own again afterwards. */
+START_TEST(programs_keep_their_memory)
+{
+    ek_queue *queue = open_queue("cuda");
+    ek_program *program = NULL;
+    void *own = NULL, *small = NULL, *same = NULL, *large = NULL, *reused = NULL;
+    OK(ek_cuda_workspace(queue, 1000, &own));
+    OK(ek_record_begin(queue));
+    OK(ek_cuda_workspace(queue, 1000, &small));
+    OK(ek_cuda_workspace(queue, 2000, &same));
+    OK(ek_cuda_workspace(queue, 5 << 20, &large));
+    OK(ek_alloc(queue, 1 << 20, &reused));
+    ck_assert_ptr_ne(small, own);
+    ck_assert_ptr_eq(small, same);
+    ck_assert_ptr_ne(large, small);
+    ck_assert_ptr_eq(reused, small);
+    OK(ek_record_end(queue, &program));
+    int calls = fake.calls(NULL);
+    OK(ek_cuda_workspace(queue, 1000, &same));
+    ck_assert_ptr_eq(same, own);
+    ck_assert_int_eq(fake.calls(NULL), calls);
+    memset(large, 0, 5 << 20);
+    OK(ek_program_run(queue, program));
+    ek_queue_close(queue);
+    memset(large, 0, 5 << 20); /* lives as long as the program */
+    ek_program_close(program);
+    ck_assert_int_eq(fake.alive(), 0);
+}
+END_TEST
+
+/* A call that was recorded in part is the end of the recording, but not of the queue. */
+START_TEST(programs_are_whole)
+{
+    ek_queue *queue = open_queue("cuda");
+    ek_program *program = NULL;
+    float *x = floats(queue, 10001);
+    OK(ek_record_begin(queue));
+    fake.fail_call("cuLaunchKernel", 2, CUDA_ERROR_UNKNOWN);
+    ck_assert_int_eq(ek_sum_f32(queue, 1, 10000, 1, x, x + 10000), EK_DEVICE_ERROR);
+    ck_assert_int_eq(ek_add_f32(queue, -1, x, x, x), EK_INVALID_ARGUMENT);
+    ck_assert_int_eq(ek_record_end(queue, &program), EK_DEVICE_ERROR);
+    ck_assert_str_eq(ek_error_message(), "ek_record_end: a call was not recorded whole: "
+                                         "ek_sum_f32_join: cuLaunchKernel: another failure");
+    ck_assert_ptr_null(program);
+    OK(use_programs(queue));
+    OK(ek_free(queue, x));
+    ek_queue_close(queue);
+    ck_assert_int_eq(fake.alive(), 0);
+}
+END_TEST
+
+START_TEST(dropped_recordings)
+{
+    ek_queue *queue = open_queue("cuda");
+    OK(ek_record_begin(queue));
+    OK(record_calls(queue));
+    ek_queue_close(queue);
+    ck_assert_int_eq(fake.calls("cuGraphInstantiate"), 0);
+    ck_assert_int_eq(fake.alive(), 0);
+}
+END_TEST
+
+/* The application captures its stream; a queue on it cannot. */
+START_TEST(captured_streams)
+{
+    ek_device *device = NULL;
+    ek_queue *queue = NULL;
+    CUgraph graph = NULL;
+    OK(ek_device_open("cuda:1", &device));
+    CUstream mine = make_stream(1);
+    OK(ek_queue_wrap_stream(device, mine, &queue));
+    fake.stream_begin_capture(mine, CU_STREAM_CAPTURE_MODE_RELAXED);
+    ck_assert_int_eq(ek_record_begin(queue), EK_UNSUPPORTED);
+    ck_assert_str_eq(ek_error_message(),
+                     "ek_record_begin: the queue's stream is being captured already");
+    ck_assert_int_eq(fake.stream_end_capture(mine, &graph), CUDA_SUCCESS);
+    OK(use_programs(queue));
+    ek_queue_close(queue);
+    ek_device_close(device);
+    fake.stream_destroy(mine);
+}
+END_TEST
+
+/* Copies of pinned memory are part of a program; others, and those between GPUs, are refused before
+ * anything is recorded. */
+START_TEST(programs_copy)
+{
+    enum { N = 8 };
+    ek_queue *queue = open_queue("cuda:0"), *other = open_queue("cuda:1");
+    ek_program *program = NULL;
+    CUcontext context;
+    set_current(0, &context);
+    int64_t shape[] = {2, N / 2}, columns[] = {1, 2};
+    float *x = floats(queue, N), *away = floats(other, N), *pinned, pageable[N];
+    ck_assert_int_eq(fake.host_alloc((void **)&pinned, N * sizeof *pinned, 0), CUDA_SUCCESS);
+    ek_array device = ek_array_view(x, EK_F32, ek_queue_device(queue), 2, shape);
+    ek_array far = ek_array_view(away, EK_F32, ek_queue_device(other), 2, shape);
+    ek_array host = device, loose = device, turned;
+    host.data = pinned;
+    loose.data = pageable;
+    host.device.type = loose.device.type = EK_DEVICE_CPU;
+    turned = host;
+    turned.strides = columns;
+    memset(pinned, 1, N * sizeof *pinned);
+    memset(x, 2, N * sizeof *x);
+    OK(ek_record_begin(queue));
+    ck_assert_int_eq(ek_copy(queue, &device, &loose), EK_UNSUPPORTED);
+    ck_assert_int_eq(ek_copy(queue, &loose, &device), EK_UNSUPPORTED);
+    ck_assert_int_eq(ek_copy(queue, &device, &turned), EK_UNSUPPORTED);
+    ck_assert_int_eq(ek_copy(queue, &turned, &device), EK_UNSUPPORTED);
+    ck_assert_int_eq(ek_copy(queue, &device, &far), EK_UNSUPPORTED);
+    ck_assert_int_eq(ek_copy(queue, &far, &device), EK_UNSUPPORTED);
+    OK(ek_copy(queue, &device, &host));
+    ck_assert_int_eq(((char *)x)[0], 2);
+    OK(ek_record_end(queue, &program));
+    for (int run = 3; run < 5; run++) {
+        memset(pinned, run, N * sizeof *pinned);
+        OK(ek_program_run(queue, program));
+        ck_assert_mem_eq(x, pinned, N * sizeof *x);
+    }
+    ck_assert_int_eq(fake.kernels(), 0);
+    ek_program_close(program);
+    OK(ek_free(queue, x));
+    OK(ek_free(other, away));
+    fake.host_free(pinned);
+    ek_queue_close(queue);
+    ek_queue_close(other);
+}
+END_TEST
+
 /* ---- copies */
 
 /* A place of a copy: memory, and where it is. */
@@ -526,6 +722,14 @@ static Suite *guards_suite(void)
     tcase_add_test(queues, wrapped_streams);
     tcase_add_test(queues, workspace_grows_and_stays);
     suite_add_tcase(suite, queues);
+    TCase *programs = tcase_create("programs");
+    tcase_add_loop_test(programs, programs_are_graphs, 0, DEVICES + 1);
+    tcase_add_test(programs, programs_keep_their_memory);
+    tcase_add_test(programs, programs_are_whole);
+    tcase_add_test(programs, dropped_recordings);
+    tcase_add_test(programs, captured_streams);
+    tcase_add_test(programs, programs_copy);
+    suite_add_tcase(suite, programs);
     TCase *copying = tcase_create("copies");
     tcase_add_loop_test(copying, copies, 0, DEVICES + 1);
     tcase_add_test(copying, pinned_copies_do_not_wait);

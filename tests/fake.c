@@ -22,6 +22,7 @@ static const struct {
     ENTRY(alive, ek_fake_alive),
     ENTRY(libraries, ek_fake_libraries),
     ENTRY(last_launch, ek_fake_last_launch),
+    ENTRY(kernels, ek_fake_kernels),
     ENTRY(init, cuInit),
     ENTRY(retain, cuDevicePrimaryCtxRetain),
     ENTRY(release, cuDevicePrimaryCtxRelease),
@@ -30,6 +31,8 @@ static const struct {
     ENTRY(current, cuCtxGetCurrent),
     ENTRY(stream_create, cuStreamCreate),
     ENTRY(stream_destroy, cuStreamDestroy),
+    ENTRY(stream_begin_capture, cuStreamBeginCapture),
+    ENTRY(stream_end_capture, cuStreamEndCapture),
     ENTRY(host_alloc, cuMemHostAlloc),
     ENTRY(host_free, cuMemFreeHost),
 };

@@ -13,6 +13,7 @@ typedef struct fake_driver {
     __typeof__(ek_fake_alive) *alive;
     __typeof__(ek_fake_libraries) *libraries;
     __typeof__(ek_fake_last_launch) *last_launch;
+    __typeof__(ek_fake_kernels) *kernels;
     __typeof__(cuInit) *init;
     __typeof__(cuDevicePrimaryCtxRetain) *retain;
     __typeof__(cuDevicePrimaryCtxRelease) *release;
@@ -21,6 +22,8 @@ typedef struct fake_driver {
     __typeof__(cuCtxGetCurrent) *current;
     __typeof__(cuStreamCreate) *stream_create;
     __typeof__(cuStreamDestroy) *stream_destroy;
+    __typeof__(cuStreamBeginCapture) *stream_begin_capture;
+    __typeof__(cuStreamEndCapture) *stream_end_capture;
     __typeof__(cuMemHostAlloc) *host_alloc;
     __typeof__(cuMemFreeHost) *host_free;
 } fake_driver;

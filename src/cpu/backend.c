@@ -8,8 +8,9 @@
 #include <time.h>
 
 #include "cpu/features.h"
+#include "cpu/record.h"
+#include "cpu/run_elementwise.h"
 #include "cpu/workspace.h"
-#include "error.h"
 
 typedef struct cpu_queue {
     ek_queue_base base;
@@ -67,6 +68,7 @@ static ek_status cpu_queue_open(ek_device *device, void *stream, ek_queue **queu
         return no_memory("ek_queue_open");
     fresh->base.head.variant = device->variant;
     fresh->base.threads = omp_get_max_threads();
+    fresh->base.at_once = EK_SMALL;
     fresh->base.device = device;
     *queue = &fresh->base.head;
     return EK_OK;
@@ -90,14 +92,19 @@ static void *allocate(size_t bytes)
     return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
+ek_status ek_cpu_allocate(const char *call, size_t bytes, void **memory)
+{
+    void *fresh = allocate(bytes);
+    if (!fresh)
+        return ek_fail(EK_OUT_OF_MEMORY, "%s: bytes is %zu: no host memory", call, bytes);
+    *memory = fresh;
+    return EK_OK;
+}
+
 static ek_status cpu_alloc(ek_queue *queue, size_t bytes, void **memory)
 {
     (void)queue;
-    void *fresh = allocate(bytes);
-    if (!fresh)
-        return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: bytes is %zu: no host memory", bytes);
-    *memory = fresh;
-    return EK_OK;
+    return ek_cpu_allocate("ek_alloc", bytes, memory);
 }
 
 static ek_status cpu_free(ek_queue *queue, void *memory)
@@ -210,4 +217,9 @@ const ek_backend ek_cpu_backend = {
     .event_query = cpu_event_query,
     .event_elapsed = cpu_event_elapsed,
     .transfer = cpu_transfer,
+    .record_begin = ek_cpu_record_begin,
+    .record_end = ek_cpu_record_end,
+    .program_alloc = ek_cpu_program_alloc,
+    .program_run = ek_cpu_program_run,
+    .program_close = ek_cpu_program_close,
 };

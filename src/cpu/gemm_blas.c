@@ -1,7 +1,7 @@
 /* The fast matrix product on the CPU: OpenBLAS. */
 #include <omp.h>
 
-#include "backend.h"
+#include "cpu/record.h"
 #include "cpu/run_gemm.h"
 
 #if EK_HAVE_BLAS
@@ -82,21 +82,39 @@ static void run(const ek_gemm_problem *problem, const blas_call *t, int64_t inde
     }
 }
 
-ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem)
-{
-    ek_gemm_problem turned = *problem;
+/* A product that OpenBLAS can do, in its words. */
+typedef struct product {
+    ek_gemm_problem problem;
     blas_call call;
-    if (ek_gemm_empty(problem) || !make_call(&turned, &call))
-        return exact(queue, problem);
+} product;
+
+static ek_status run_product(ek_queue *queue, const product *product)
+{
     /* OpenBLAS asks OpenMP how many threads the calling thread may have. */
     int callers = omp_get_max_threads(), threads = ek_queue_base_of(queue)->threads;
     if (threads != callers)
         omp_set_num_threads(threads);
-    for (int64_t i = 0; i < turned.batch; i++)
-        run(&turned, &call, i);
+    for (int64_t i = 0; i < product->problem.batch; i++)
+        run(&product->problem, &product->call, i);
     if (threads != callers)
         omp_set_num_threads(callers);
     return EK_OK;
+}
+
+static ek_status run_recorded(ek_queue *queue, const void *kernels, const void *product)
+{
+    (void)kernels;
+    return run_product(queue, product);
+}
+
+ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem)
+{
+    product product = {.problem = *problem};
+    if (ek_gemm_empty(problem) || !make_call(&product.problem, &product.call))
+        return exact(queue, problem);
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_cpu_record(queue, run_recorded, NULL, &product, sizeof product);
+    return run_product(queue, &product);
 }
 
 #else

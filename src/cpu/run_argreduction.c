@@ -2,6 +2,7 @@
 
 #include "backend.h"
 #include "cpu/gather.h"
+#include "cpu/record.h"
 #include "cpu/units.h"
 
 enum {
@@ -100,11 +101,18 @@ static void run_unit(const job *job, int64_t number)
     }
 }
 
+static ek_status run_recorded(ek_queue *queue, const void *kernels, const void *rows)
+{
+    return ek_cpu_argreduce(queue, kernels, rows);
+}
+
 ek_status ek_cpu_argreduce(ek_queue *queue, const ek_argreduction_kernels *kernels,
                            const ek_rows *rows)
 {
     if (rows->count == 0)
         return EK_OK;
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_cpu_record(queue, run_recorded, kernels, rows, sizeof *rows);
     int threads =
         ek_tree_threads(ek_queue_base_of(queue)->threads, ek_rows_bytes(rows, kernels->in_size));
     ek_pattern pattern = ek_rows_pattern(rows);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "cpu/features.h"
+#include "cpu/record.h"
 #include "cpu/stream.h"
+#include "fill.h"
 
 enum {
     /* Elements a piece of a row has; pieces are what threads share out. */
@@ -100,24 +102,27 @@ static int threads_for(const ek_queue *queue, int64_t bytes)
     return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
 }
 
-void ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
-                               const uint8_t *size)
+/* Whether one call of the kernel in the calling thread does it all. */
+static bool is_single(const ek_layout *layout)
+{
+    return layout->ndim == 0 || (layout->ndim == 1 && layout->shape[0] <= PIECE);
+}
+
+static void run_single(ek_elementwise_fn *kernel, const ek_layout *layout)
 {
     static const int64_t zeros[EK_MAX_OPERANDS];
-    if (layout->ndim == 0) {
-        kernel(layout->size, layout->data, zeros);
-        return;
-    }
+    kernel(layout->size, layout->data, layout->ndim ? layout->stride[0] : zeros);
+}
+
+static void run_cut(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
+                    const uint8_t *size)
+{
     int inner = layout->ndim - 1;
     job job = {.kernel = kernel,
                .layout = layout,
                .row = layout->shape[inner],
                .size = size,
                .variant = (ek_variant)queue->variant};
-    if (layout->ndim == 1 && job.row <= PIECE) {
-        kernel(job.row, layout->data, layout->stride[0]);
-        return;
-    }
     job.pieces = (job.row + PIECE - 1) / PIECE;
     job.rows = layout->size / job.row;
     int64_t bytes = bytes_of(layout, size);
@@ -136,8 +141,68 @@ void ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel, const
     }
 }
 
-void ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int operands, int64_t n,
-                              void *const *data, const uint8_t *size)
+/* A recorded call that is a single call of its kernel. */
+typedef struct single {
+    ek_elementwise_fn *kernel;
+    int64_t n;
+    void *data[EK_MAX_OPERANDS];
+    int64_t stride[EK_MAX_OPERANDS];
+} single;
+
+static ek_status run_recorded_single(ek_queue *queue, const void *kernels, const void *what)
+{
+    const single *call = what;
+    (void)queue;
+    (void)kernels;
+    call->kernel(call->n, call->data, call->stride);
+    return EK_OK;
+}
+
+/* Any other. */
+typedef struct cut {
+    ek_elementwise_fn *kernel;
+    ek_layout layout;
+    uint8_t size[EK_MAX_OPERANDS];
+} cut;
+
+static ek_status run_recorded_cut(ek_queue *queue, const void *kernels, const void *what)
+{
+    const cut *call = what;
+    (void)kernels;
+    run_cut(queue, call->kernel, &call->layout, call->size);
+    return EK_OK;
+}
+
+static ek_status record(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
+                        const uint8_t *size)
+{
+    size_t operands = (size_t)layout->operands;
+    if (is_single(layout)) {
+        single call = {.kernel = kernel, .n = layout->size};
+        memcpy(call.data, layout->data, operands * sizeof *call.data);
+        if (layout->ndim > 0)
+            memcpy(call.stride, layout->stride[0], operands * sizeof *call.stride);
+        return ek_cpu_record(queue, run_recorded_single, NULL, &call, sizeof call);
+    }
+    cut call = {.kernel = kernel, .layout = *layout};
+    memcpy(call.size, size, operands);
+    return ek_cpu_record(queue, run_recorded_cut, NULL, &call, sizeof call);
+}
+
+ek_status ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel,
+                                    const ek_layout *layout, const uint8_t *size)
+{
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return layout->size > 0 ? record(queue, kernel, layout, size) : EK_OK;
+    if (is_single(layout))
+        run_single(kernel, layout);
+    else
+        run_cut(queue, kernel, layout, size);
+    return EK_OK;
+}
+
+ek_status ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int operands,
+                                   int64_t n, void *const *data, const uint8_t *size)
 {
     static const int64_t ones[EK_MAX_OPERANDS] = {1, 1, 1, 1};
     ek_layout layout;
@@ -146,21 +211,30 @@ void ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int op
     layout.size = layout.shape[0] = n;
     memcpy(layout.data, data, (size_t)operands * sizeof *data);
     memcpy(layout.stride[0], ones, sizeof ones);
-    ek_cpu_elementwise_layout(queue, kernel, &layout, size);
+    return ek_cpu_elementwise_layout(queue, kernel, &layout, size);
+}
+
+ek_status ek_cpu_fill_layout(ek_queue *queue, ek_elementwise_fn *kernel, ek_layout *layout,
+                             const void *value, const uint8_t *size)
+{
+    layout->operands = 2;
+    layout->data[1] = (void *)value;
+    for (int32_t d = 0; d < layout->ndim; d++)
+        layout->stride[d][1] = 0;
+    if (EK_UNLIKELY(ek_recording(queue))) { /* the caller's value is gone when the program runs */
+        EK_TRY(ek_program_keep(ek_recording(queue), size[1], &layout->data[1]));
+        memcpy(layout->data[1], value, size[1]);
+    }
+    return ek_cpu_elementwise_layout(queue, kernel, layout, size);
 }
 
 ek_status ek_cpu_broadcast(ek_queue *queue, ek_elementwise_fn *kernel, int64_t n, void *const *data,
                            const uint8_t *size)
 {
     ek_layout layout;
-    layout.operands = 2;
     layout.ndim = 1;
     layout.size = layout.shape[0] = n;
     layout.data[0] = data[0];
-    layout.data[1] = data[1];
     layout.stride[0][0] = 1;
-    layout.stride[0][1] = 0;
-    if (n > 0)
-        ek_cpu_elementwise_layout(queue, kernel, &layout, size);
-    return EK_OK;
+    return n > 0 ? ek_cpu_fill_layout(queue, kernel, &layout, data[1], size) : EK_OK;
 }

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "backend.h"
+#include "cpu/record.h"
 #include "cpu/run_gemm.h"
 #include "cpu/workspace.h"
 
@@ -273,10 +273,17 @@ static void run_batch(const plan *plan, int64_t batch, char *workspace, int thre
     }
 }
 
+static ek_status run_recorded(ek_queue *queue, const void *kernel, const void *problem)
+{
+    return ek_cpu_gemm(queue, kernel, problem);
+}
+
 ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel, const ek_gemm_problem *problem)
 {
     if (ek_gemm_empty(problem))
         return EK_OK;
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_cpu_record(queue, run_recorded, kernel, problem, sizeof *problem);
     plan plan;
     make_plan(kernel, problem, &plan);
     /* A team meets after each span of a block, so that is what must be worth it. */

@@ -4,6 +4,7 @@
 
 #include "backend.h"
 #include "cpu/gather.h"
+#include "cpu/record.h"
 #include "cpu/units.h"
 
 enum {
@@ -86,10 +87,17 @@ static int64_t most_results(const ek_reduction_kernels *kernels, const ek_rows *
     return count < UNIT_ROWS ? count : UNIT_ROWS;
 }
 
+static ek_status run_recorded(ek_queue *queue, const void *kernels, const void *rows)
+{
+    return ek_cpu_reduce(queue, kernels, rows);
+}
+
 ek_status ek_cpu_reduce(ek_queue *queue, const ek_reduction_kernels *kernels, const ek_rows *rows)
 {
     if (rows->count == 0)
         return EK_OK;
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_cpu_record(queue, run_recorded, kernels, rows, sizeof *rows);
     int threads =
         ek_tree_threads(ek_queue_base_of(queue)->threads, ek_rows_bytes(rows, kernels->in_size));
     ek_pattern pattern = ek_rows_pattern(rows);

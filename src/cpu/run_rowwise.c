@@ -2,6 +2,7 @@
 
 #include "backend.h"
 #include "cpu/gather.h"
+#include "cpu/record.h"
 #include "cpu/units.h"
 
 enum {
@@ -225,10 +226,17 @@ static ek_pattern choose(const ek_rowwise_kernels *kernels, const ek_rows *rows,
     return pattern;
 }
 
+static ek_status run_recorded(ek_queue *queue, const void *kernels, const void *rows)
+{
+    return ek_cpu_rowwise(queue, kernels, rows);
+}
+
 ek_status ek_cpu_rowwise(ek_queue *queue, const ek_rowwise_kernels *kernels, const ek_rows *rows)
 {
     if (rows->count == 0 || rows->n == 0)
         return EK_OK;
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_cpu_record(queue, run_recorded, kernels, rows, sizeof *rows);
     int64_t most = 0, bytes = ek_rows_bytes(rows, kernels->in_size);
     int threads = ek_tree_threads(ek_queue_base_of(queue)->threads,
                                   bytes > INT64_MAX / COST ? bytes : bytes * COST);

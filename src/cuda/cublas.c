@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/guard.h"
+#include "cuda/launch.h"
 #include "cuda/queue.h"
 
 #define ENTRY(field, symbol)                                                                       \
@@ -35,6 +36,9 @@ enum { ENTRIES = sizeof entries / sizeof entries[0] };
 _Static_assert(sizeof(ek_cublas_table) == ENTRIES * sizeof(void *), "an entry is not looked up");
 
 static const char call[] = "ek_gemm";
+
+/* What NVIDIA recommends for sm_90 and later; more than the older ones ask for. */
+static const size_t workspace_bytes = 32 << 20;
 
 ek_cublas_table ek_cublas;
 
@@ -92,13 +96,11 @@ ek_status ek_cublas_fail(const char *name, const char *entry, cublasStatus_t res
  * share one of its own, and its choice of algorithm with it. */
 static ek_status set_up(ek_cuda_queue *queue, cublasHandle_t handle)
 {
-    /* What NVIDIA recommends for sm_90 and later; more than the older ones ask for. */
-    const size_t bytes = 32 << 20;
     cublasStatus_t result = ek_cublas.set_stream(handle, ek_cuda_stream_of(&queue->base.head));
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(call, "cublasSetStream", result);
-    EK_TRY(ek_cuda_alloc(&queue->base.head, bytes, &queue->cublas_workspace));
-    result = ek_cublas.set_workspace(handle, queue->cublas_workspace, bytes);
+    EK_TRY(ek_cuda_alloc(&queue->base.head, workspace_bytes, &queue->cublas_workspace));
+    result = ek_cublas.set_workspace(handle, queue->cublas_workspace, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(call, "cublasSetWorkspace", result);
     result = ek_cublas.set_math_mode(
@@ -145,7 +147,26 @@ void ek_cublas_release(ek_cuda_queue *queue)
     ek_cublas.destroy(queue->cublas);
     queue->cublas = NULL;
     if (queue->cublas_workspace)
-        ek_cu.cuMemFreeAsync((CUdeviceptr)queue->cublas_workspace,
-                             ek_cuda_stream_of(&queue->base.head));
+        ek_cuda_free(&queue->base.head, queue->cublas_workspace);
     queue->cublas_workspace = NULL;
+}
+
+ek_status ek_cublas_enter_program(ek_queue *queue)
+{
+    void *memory = NULL;
+    EK_TRY(ek_cuda_workspace(queue, workspace_bytes, &memory));
+    cublasStatus_t result =
+        ek_cublas.set_workspace(ek_cuda_queue_of(queue)->cublas, memory, workspace_bytes);
+    if (result != CUBLAS_STATUS_SUCCESS)
+        return ek_cublas_fail(call, "cublasSetWorkspace", result);
+    return EK_OK;
+}
+
+void ek_cublas_leave_program(ek_queue *queue)
+{
+    ek_cuda_queue *cuda = ek_cuda_queue_of(queue);
+    cublasStatus_t result =
+        ek_cublas.set_workspace(cuda->cublas, cuda->cublas_workspace, workspace_bytes);
+    if (result != CUBLAS_STATUS_SUCCESS)
+        ek_cublas_release(cuda); /* the next product makes another */
 }

@@ -30,6 +30,11 @@ extern ek_cublas_table ek_cublas;
  * context may be any. EK_UNSUPPORTED if this machine has no cuBLAS. */
 ek_status ek_cublas_handle(ek_queue *queue, cublasHandle_t *handle);
 
+/* While the queue records, a product stands between these: cuBLAS then works in memory of the
+ * program. The queue's context is current. */
+ek_status ek_cublas_enter_program(ek_queue *queue);
+void ek_cublas_leave_program(ek_queue *queue);
+
 /* Fails with the operation, the entry point and cuBLAS's own words. */
 ek_status ek_cublas_fail(const char *call, const char *entry, cublasStatus_t result)
     __attribute__((cold));

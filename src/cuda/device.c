@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 
 static const char call[] = "ek_device_open";
@@ -103,4 +104,10 @@ const ek_backend ek_cuda_backend = {
     .event_query = ek_cuda_event_query,
     .event_elapsed = ek_cuda_event_elapsed,
     .transfer = ek_cuda_transfer,
+    .record_begin = ek_cuda_record_begin,
+    .record_end = ek_cuda_record_end,
+    .record_transfer = ek_cuda_record_transfer,
+    .program_alloc = ek_cuda_program_alloc,
+    .program_run = ek_cuda_program_run,
+    .program_close = ek_cuda_program_close,
 };

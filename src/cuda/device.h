@@ -28,6 +28,10 @@ ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue);
 void ek_cuda_queue_free(ek_queue *queue);
 ek_status ek_cuda_queue_sync(ek_queue *queue);
 
+/* Memory in the order of a stream, or of the queue's; while the queue records, for the queue
+ * itself.
+ */
+ek_status ek_cuda_alloc_on(const ek_device *device, CUstream stream, size_t bytes, void **memory);
 ek_status ek_cuda_alloc(ek_queue *queue, size_t bytes, void **memory);
 ek_status ek_cuda_free(ek_queue *queue, void *memory);
 

@@ -46,6 +46,12 @@ typedef struct ek_cuda_table {
     __typeof__(cuEventSynchronize) *cuEventSynchronize;
     __typeof__(cuEventQuery) *cuEventQuery;
     __typeof__(cuEventElapsedTime) *cuEventElapsedTime;
+    __typeof__(cuStreamBeginCapture) *cuStreamBeginCapture;
+    __typeof__(cuStreamEndCapture) *cuStreamEndCapture;
+    __typeof__(cuGraphInstantiate) *cuGraphInstantiate;
+    __typeof__(cuGraphLaunch) *cuGraphLaunch;
+    __typeof__(cuGraphDestroy) *cuGraphDestroy;
+    __typeof__(cuGraphExecDestroy) *cuGraphExecDestroy;
     __typeof__(cuLibraryLoadData) *cuLibraryLoadData;
     __typeof__(cuLibraryUnload) *cuLibraryUnload;
     __typeof__(cuLibraryGetKernel) *cuLibraryGetKernel;

@@ -2,6 +2,7 @@
 #include "cuda/cublas.h"
 #include "cuda/guard.h"
 #include "cuda/run_gemm.h"
+#include "program.h"
 
 static cublasOperation_t operation(ek_transpose transpose)
 {
@@ -51,6 +52,21 @@ static cublasStatus_t run(cublasHandle_t handle, const ek_gemm_problem *p,
                              p->c.batch, p->batch, t.compute, CUBLAS_GEMM_DEFAULT);
 }
 
+static ek_status run_checked(ek_queue *queue, const char *call, cublasHandle_t handle,
+                             const ek_gemm_problem *p, const ek_gemm_blas_matrix *a,
+                             const ek_gemm_blas_matrix *b, int64_t ldc)
+{
+    bool recording = ek_recording(queue);
+    if (EK_UNLIKELY(recording))
+        EK_TRY(ek_cublas_enter_program(queue));
+    cublasStatus_t result = run(handle, p, a, b, ldc);
+    if (EK_UNLIKELY(recording))
+        ek_cublas_leave_program(queue);
+    if (result != CUBLAS_STATUS_SUCCESS)
+        return ek_cublas_fail(call, "cublasGemmStridedBatchedEx", result);
+    return EK_OK;
+}
+
 ek_status ek_cuda_gemm_cublas(ek_queue *queue, const char *call, ek_gemm_fn *exact,
                               const ek_gemm_problem *problem)
 {
@@ -65,9 +81,7 @@ ek_status ek_cuda_gemm_cublas(ek_queue *queue, const char *call, ek_gemm_fn *exa
     ek_cuda_guard guard;
     EK_TRY(ek_cublas_handle(queue, &handle));
     EK_TRY(ek_cuda_guard_enter(call, ek_queue_device(queue), &guard));
-    cublasStatus_t result = run(handle, &turned, &a, &b, ldc);
+    ek_status status = run_checked(queue, call, handle, &turned, &a, &b, ldc);
     ek_cuda_guard_leave(&guard);
-    if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasGemmStridedBatchedEx", result);
-    return EK_OK;
+    return ek_recorded(queue, status);
 }

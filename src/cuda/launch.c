@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cuda/queue.h"
+#include "program.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -57,13 +58,13 @@ ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_
 {
     void *kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
     if (EK_UNLIKELY(!kernel)) {
-        EK_TRY(load(kernels));
+        EK_TRY(ek_recorded(queue, load(kernels)));
         kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
     }
     CUresult result = ek_cu.cuLaunchKernel(
         (CUfunction)kernel, grid->blocks[0], grid->blocks[1], grid->blocks[2], grid->threads[0],
         grid->threads[1], grid->threads[2], grid->shared, ek_cuda_stream_of(queue), params, NULL);
     if (EK_UNLIKELY(result != CUDA_SUCCESS))
-        return ek_cuda_fail(kernels->names[index], "cuLaunchKernel", result);
+        return ek_recorded(queue, ek_cuda_fail(kernels->names[index], "cuLaunchKernel", result));
     return EK_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/launch.h"
 
@@ -91,12 +92,19 @@ ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
          * when the new one is there. */
         size_t grown = cuda->workspace_bytes + cuda->workspace_bytes / 2;
         size_t wanted = bytes > grown ? bytes : grown;
-        void *fresh = NULL;
-        EK_TRY(ek_cuda_alloc(queue, wanted > SMALLEST ? wanted : SMALLEST, &fresh));
-        if (cuda->workspace)
-            ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->workspace, ek_cuda_stream_of(queue));
+        void *fresh = NULL, *old = cuda->workspace;
+        ek_program *recording = ek_recording(queue);
+        wanted = wanted > SMALLEST ? wanted : SMALLEST;
+        if (EK_UNLIKELY(recording))
+            EK_TRY(ek_recorded(queue, ek_program_alloc(recording, wanted, &fresh)));
+        else
+            EK_TRY(ek_cuda_alloc(queue, wanted, &fresh));
+        if (old && EK_UNLIKELY(recording))
+            ek_program_free(recording, old);
+        else if (old)
+            ek_cuda_free(queue, old);
         cuda->workspace = fresh;
-        cuda->workspace_bytes = wanted > SMALLEST ? wanted : SMALLEST;
+        cuda->workspace_bytes = wanted;
     }
     *memory = cuda->workspace;
     return EK_OK;

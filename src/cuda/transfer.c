@@ -1,3 +1,4 @@
+#include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/queue.h"
 
@@ -122,6 +123,26 @@ static CUmemorytype memory_type(ek_device_type type)
     return type == EK_DEVICE_CUDA ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
 }
 
+/* Pageable memory may be somewhere else when the program runs, and the context of another GPU is
+ * kept for the length of a call only. */
+ek_status ek_cuda_record_transfer(ek_queue *queue, const void *dst, ek_device_type dst_type,
+                                  int32_t dst_index, const void *src, ek_device_type src_type,
+                                  int32_t src_index)
+{
+    (void)queue;
+    if (dst_type == EK_DEVICE_CUDA && src_type == EK_DEVICE_CUDA && dst_index != src_index)
+        return ek_fail(EK_UNSUPPORTED,
+                       "%s: queue is recording: a program cannot copy from one GPU to another",
+                       call);
+    bool dst_pageable = is_pageable(dst_type, dst);
+    if (dst_pageable || is_pageable(src_type, src))
+        return ek_fail(EK_UNSUPPORTED,
+                       "%s: queue is recording: %s is pageable host memory, which a program cannot "
+                       "use: it must be pinned",
+                       call, dst_pageable ? "dst" : "src");
+    return EK_OK;
+}
+
 ek_status ek_cuda_transfer(ek_queue *queue, void *dst, int64_t dst_pitch, ek_device_type dst_type,
                            int32_t dst_index, const void *src, int64_t src_pitch,
                            ek_device_type src_type, int32_t src_index, int64_t width, int64_t rows)
@@ -142,7 +163,7 @@ ek_status ek_cuda_transfer(ek_queue *queue, void *dst, int64_t dst_pitch, ek_dev
     };
     if (dst_type == EK_DEVICE_CUDA && src_type == EK_DEVICE_CUDA && dst_index != src_index)
         return enqueue_peer(device, &copy, dst_index, src_index);
-    EK_TRY(enqueue_guarded(device, &copy));
+    EK_TRY(ek_recorded(queue, enqueue_guarded(device, &copy)));
     if (is_pageable(dst_type, dst) || is_pageable(src_type, src))
         EK_CUDA_TRY(call, cuStreamSynchronize, (copy.stream));
     return EK_OK;

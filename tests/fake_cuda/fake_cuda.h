@@ -1,8 +1,9 @@
 /* A CUDA driver for machines without a GPU: what our libcuda.so.1 exports beside the driver's entry
  * points. It has EK_FAKE_DEVICES devices (2 unless the variable says else), whose memory is the
- * host's; copies happen at once, launches are noted and not run. It refuses what the real one
- * refuses: a call that needs a context without the right one current, memory it did not allocate,
- * handles of another context. */
+ * host's; copies happen at once, launches are noted and not run. A stream that is captured keeps
+ * both for the launches of its graph. It refuses what the real one refuses: a call that needs a
+ * context without the right one current, memory it did not allocate, handles of another context;
+ * and of a captured stream whatever is neither a copy nor a launch. */
 #ifndef EK_FAKE_CUDA_H
 #define EK_FAKE_CUDA_H
 
@@ -17,7 +18,7 @@ int ek_fake_context_failures(void);
  * program starts by EK_FAKE_FAIL="entry:n" or "entry:n:result". */
 void ek_fake_fail(const char *entry, int n, int result);
 
-/* What is alive: streams, events, pools, blocks of memory, retained contexts. */
+/* What is alive: streams, events, graphs, pools, blocks of memory, retained contexts. */
 int ek_fake_alive(void);
 
 /* Loaded libraries of kernels. */
@@ -30,7 +31,10 @@ typedef struct ek_fake_launch {
     unsigned blocks[3], threads[3];
 } ek_fake_launch;
 
-/* The last launch that succeeded; its kernel is null if there was none. */
+/* The last kernel that ran, by itself or in a graph; its name is null if there was none. */
 ek_fake_launch ek_fake_last_launch(void);
+
+/* How many kernels ran, by themselves and in graphs. */
+int ek_fake_kernels(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_DEVICES = 16, MAX_ENTRIES = 64, MAX_DEPTH = 16, MAX_KERNELS = 4096 };
+enum { MAX_DEVICES = 16, MAX_ENTRIES = 64, MAX_DEPTH = 16, MAX_KERNELS = 4096, MAX_NODES = 64 };
 
 struct CUctx_st {
     int device;
@@ -20,8 +20,28 @@ struct CUmemPoolHandle_st {
     int device;
 };
 
+/* A launch or a copy of a graph. */
+typedef struct node {
+    ek_fake_launch launch; /* its kernel is null for a copy */
+    char *dst;
+    const char *src;
+    size_t dst_pitch, src_pitch, width, rows;
+} node;
+
+struct CUgraph_st {
+    bool broken;
+    int count;
+    node nodes[MAX_NODES];
+};
+
+struct CUgraphExec_st {
+    struct CUgraph_st graph;
+    CUcontext context;
+};
+
 struct CUstream_st {
     CUcontext context;
+    CUgraph capture; /* null unless the stream is captured */
 };
 
 struct CUevent_st {
@@ -57,7 +77,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUctx_st contexts[MAX_DEVICES];
 static int device_count = -1; /* until cuInit */
 static entry entries[MAX_ENTRIES];
-static int entry_count, context_failures, alive, library_count;
+static int entry_count, context_failures, alive, library_count, kernels;
 static block *blocks;
 static CUlibrary libraries;
 static ek_fake_launch last_launch;
@@ -129,6 +149,16 @@ static bool needs_context(CUcontext wanted)
 }
 
 #define NEED_CONTEXT(wanted) REQUIRE(needs_context(wanted), CUDA_ERROR_INVALID_CONTEXT)
+
+/* Whether work may go to a stream that must not be captured. If it is, that is its end. */
+static bool is_open(CUstream stream)
+{
+    if (stream->capture)
+        stream->capture->broken = true;
+    return !stream->capture;
+}
+
+#define NEED_OPEN(stream) REQUIRE(is_open(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 
 /* The block that holds all of these bytes, or null. */
 static block *find_block(const void *memory, size_t bytes)
@@ -222,6 +252,11 @@ int ek_fake_libraries(void)
 ek_fake_launch ek_fake_last_launch(void)
 {
     return last_launch;
+}
+
+int ek_fake_kernels(void)
+{
+    return kernels;
 }
 
 /* ---- start, devices */
@@ -394,6 +429,7 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *memory, size_t bytes, CUme
 {
     ENTER("cuMemAllocFromPoolAsync");
     REQUIRE(stream && stream->context->device == pool->device, CUDA_ERROR_INVALID_VALUE);
+    NEED_OPEN(stream);
     void *start;
     CUresult result = add_block(pool->device, bytes, &start);
     if (result == CUDA_SUCCESS)
@@ -406,6 +442,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr memory, CUstream stream)
     ENTER("cuMemFreeAsync");
     block *known = find_block((void *)memory, 1);
     REQUIRE(stream && known && known->device >= 0, CUDA_ERROR_INVALID_VALUE);
+    NEED_OPEN(stream);
     return remove_block(known->device, (void *)memory);
 }
 
@@ -447,11 +484,40 @@ static bool on_device(const void *memory, size_t bytes, int device)
     return known && (device < 0 ? known->device >= 0 : known->device == device);
 }
 
-static void copy_rows(char *dst, size_t dst_pitch, const char *src, size_t src_pitch, size_t width,
-                      size_t rows)
+static void run_node(const node *node, CUstream stream)
 {
-    for (size_t row = 0; row < rows; row++)
-        memmove(dst + row * dst_pitch, src + row * src_pitch, width);
+    if (!node->launch.kernel) {
+        for (size_t row = 0; row < node->rows; row++)
+            memmove(node->dst + row * node->dst_pitch, node->src + row * node->src_pitch,
+                    node->width);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    kernels++;
+    last_launch = node->launch;
+    last_launch.stream = stream;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Does it at once, or keeps it for the graph. */
+static CUresult submit(const node *node, CUstream stream)
+{
+    if (!stream->capture) {
+        run_node(node, stream);
+        return CUDA_SUCCESS;
+    }
+    REQUIRE(stream->capture->count < MAX_NODES, CUDA_ERROR_OUT_OF_MEMORY);
+    stream->capture->nodes[stream->capture->count++] = *node;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_rows(CUstream stream, void *dst, size_t dst_pitch, const void *src,
+                          size_t src_pitch, size_t width, size_t rows)
+{
+    node node = {.dst = dst, .src = src, .dst_pitch = dst_pitch, .src_pitch = src_pitch};
+    node.width = width;
+    node.rows = rows;
+    return submit(&node, stream);
 }
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
@@ -459,8 +525,7 @@ CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, C
     ENTER("cuMemcpyAsync");
     NEED_CONTEXT(stream->context);
     REQUIRE(readable((void *)dst, bytes) && readable((void *)src, bytes), CUDA_ERROR_INVALID_VALUE);
-    copy_rows((void *)dst, 0, (void *)src, 0, bytes, 1);
-    return CUDA_SUCCESS;
+    return copy_rows(stream, (void *)dst, 0, (void *)src, 0, bytes, 1);
 }
 
 CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
@@ -472,8 +537,7 @@ CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdev
     REQUIRE(on_device((void *)dst, bytes, dst_context->device) &&
                 on_device((void *)src, bytes, src_context->device),
             CUDA_ERROR_INVALID_VALUE);
-    copy_rows((void *)dst, 0, (void *)src, 0, bytes, 1);
-    return CUDA_SUCCESS;
+    return copy_rows(stream, (void *)dst, 0, (void *)src, 0, bytes, 1);
 }
 
 /* The last byte of rows that a pitched copy touches, plus one. */
@@ -502,8 +566,8 @@ CUresult CUDAAPI cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
                 (to_host ? readable(dst, dst_bytes) : on_device(dst, dst_bytes, -1)) &&
                 (from_host ? readable(src, src_bytes) : on_device(src, src_bytes, -1)),
             CUDA_ERROR_INVALID_VALUE);
-    copy_rows(dst, copy->dstPitch, src, copy->srcPitch, copy->WidthInBytes, copy->Height);
-    return CUDA_SUCCESS;
+    return copy_rows(stream, dst, copy->dstPitch, src, copy->srcPitch, copy->WidthInBytes,
+                     copy->Height);
 }
 
 CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
@@ -521,8 +585,8 @@ CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream st
                 on_device(src, extent(copy->srcPitch, copy->WidthInBytes, copy->Height),
                           copy->srcContext->device),
             CUDA_ERROR_INVALID_VALUE);
-    copy_rows(dst, copy->dstPitch, src, copy->srcPitch, copy->WidthInBytes, copy->Height);
-    return CUDA_SUCCESS;
+    return copy_rows(stream, dst, copy->dstPitch, src, copy->srcPitch, copy->WidthInBytes,
+                     copy->Height);
 }
 
 /* ---- streams and events */
@@ -534,7 +598,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
     REQUIRE(flags <= CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
     *stream = malloc(sizeof **stream);
     REQUIRE(*stream, CUDA_ERROR_OUT_OF_MEMORY);
-    (*stream)->context = current();
+    **stream = (struct CUstream_st){current(), NULL};
     change_alive(1);
     return CUDA_SUCCESS;
 }
@@ -559,6 +623,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 {
     ENTER("cuStreamSynchronize");
     REQUIRE(stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
+    NEED_OPEN(stream);
     return CUDA_SUCCESS;
 }
 
@@ -567,6 +632,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int 
     ENTER("cuStreamWaitEvent");
     REQUIRE(stream && event, CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    NEED_OPEN(stream);
     return CUDA_SUCCESS;
 }
 
@@ -594,6 +660,7 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER("cuEventRecord");
     REQUIRE(event && stream && event->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED_OPEN(stream);
     event->recorded = true;
     return CUDA_SUCCESS;
 }
@@ -688,11 +755,81 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int blocks_x, unsi
                 blocks_z > 0 && blocks_z <= UINT16_MAX && threads > 0 && threads <= 1024 &&
                 shared <= 48 * 1024 && params && !extra,
             CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&lock);
-    last_launch = (ek_fake_launch){
-        ((CUkernel)function)->name,     stream->context->device,           stream,
-        {blocks_x, blocks_y, blocks_z}, {threads_x, threads_y, threads_z},
-    };
-    pthread_mutex_unlock(&lock);
+    node node = {.launch = {
+                     ((CUkernel)function)->name,
+                     stream->context->device,
+                     stream,
+                     {blocks_x, blocks_y, blocks_z},
+                     {threads_x, threads_y, threads_z},
+                 }};
+    return submit(&node, stream);
+}
+
+/* ---- graphs */
+
+CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+    ENTER("cuStreamBeginCapture");
+    REQUIRE(stream && mode == CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(!stream->capture, CUDA_ERROR_ILLEGAL_STATE);
+    stream->capture = calloc(1, sizeof *stream->capture);
+    REQUIRE(stream->capture, CUDA_ERROR_OUT_OF_MEMORY);
+    change_alive(1);
+    return CUDA_SUCCESS;
+}
+
+/* Whatever it returns, the capture is over. */
+CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    CUresult injected = enter("cuStreamEndCapture");
+    REQUIRE(stream && stream->capture, CUDA_ERROR_ILLEGAL_STATE);
+    CUgraph captured = stream->capture;
+    stream->capture = NULL;
+    *graph = NULL;
+    if (injected != CUDA_SUCCESS || captured->broken) {
+        free(captured);
+        change_alive(-1);
+        return injected != CUDA_SUCCESS ? injected : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    }
+    *graph = captured;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphDestroy(CUgraph graph)
+{
+    ENTER("cuGraphDestroy");
+    free(graph);
+    change_alive(-1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long flags)
+{
+    ENTER("cuGraphInstantiate");
+    NEED_CONTEXT(NULL);
+    REQUIRE(graph && flags == 0, CUDA_ERROR_INVALID_VALUE);
+    *made = malloc(sizeof **made);
+    REQUIRE(*made, CUDA_ERROR_OUT_OF_MEMORY);
+    (*made)->graph = *graph;
+    (*made)->context = current();
+    change_alive(1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec graph)
+{
+    ENTER("cuGraphExecDestroy");
+    free(graph);
+    change_alive(-1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphLaunch(CUgraphExec graph, CUstream stream)
+{
+    ENTER("cuGraphLaunch");
+    REQUIRE(graph && stream && stream->context == graph->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED_OPEN(stream);
+    for (int i = 0; i < graph->graph.count; i++)
+        run_node(&graph->graph.nodes[i], stream);
     return CUDA_SUCCESS;
 }
