@@ -13,7 +13,6 @@
 
 enum { CALLS = 100, LARGEST = 1000 };
 
-/* All times are of one of CALLS calls. */
 typedef struct programs {
     ek_device *device;
     ek_queue *queue;
@@ -66,6 +65,17 @@ static ek_status record(programs *p, int64_t n)
     return status == EK_OK ? ended : status;
 }
 
+/* Reports what a call costs that is one of CALLS. */
+static ek_status report(result *r, measure_fn *work, measure_fn *beside, void *context,
+                        int64_t most)
+{
+    EK_TRY(measure(work, beside, context, most, &r->time));
+    r->time.ns /= CALLS;
+    r->time.beside_ns /= CALLS;
+    overhead_add(r);
+    return EK_OK;
+}
+
 /* ---- on the CPU */
 
 static ek_status run_program(void *context, int64_t times, double *ns)
@@ -74,7 +84,7 @@ static ek_status run_program(void *context, int64_t times, double *ns)
     double start = clock_ns();
     for (int64_t i = 0; i < times; i++)
         EK_TRY(ek_program_run(p->queue, p->program));
-    *ns = (clock_ns() - start) / CALLS;
+    *ns = clock_ns() - start;
     return EK_OK;
 }
 
@@ -84,7 +94,7 @@ static ek_status call_typed(void *context, int64_t times, double *ns)
     double start = clock_ns();
     for (int64_t i = 0; i < times; i++)
         EK_TRY(call_once(p));
-    *ns = (clock_ns() - start) / CALLS;
+    *ns = clock_ns() - start;
     return EK_OK;
 }
 
@@ -94,7 +104,7 @@ static ek_status call_arrays(void *context, int64_t times, double *ns)
     double start = clock_ns();
     for (int64_t i = 0; i < times * CALLS; i++)
         EK_TRY(ek_add(p->queue, &p->arrays[0], &p->arrays[1], &p->arrays[2]));
-    *ns = (clock_ns() - start) / CALLS;
+    *ns = clock_ns() - start;
     return EK_OK;
 }
 
@@ -114,8 +124,7 @@ static ek_status measure_cpu(programs *p)
             result r = {.device = "cpu", .beside = peers[k].beside, .goal = GOAL_SPEED, .bound = 1};
             snprintf(r.what, sizeof r.what, "call of a program of %d, add, n = %d", CALLS,
                      (int)p->n);
-            EK_TRY(measure(run_program, peers[k].work, p, 1 << 16, &r.time));
-            overhead_add(&r);
+            EK_TRY(report(&r, run_program, peers[k].work, p, 1 << 16));
         }
     }
     return EK_OK;
@@ -237,7 +246,7 @@ static ek_status host_by_hand(void *context, int64_t times, double *ns)
     double start = clock_ns();
     for (int64_t i = 0; i < times; i++)
         EK_TRY(run_by_hand(g));
-    *ns = (clock_ns() - start) / CALLS;
+    *ns = clock_ns() - start;
     return ek_queue_sync(g->p.queue);
 }
 
@@ -245,9 +254,7 @@ static ek_status elapsed(const gpu *g, double *ns)
 {
     EK_TRY(ek_event_record(g->end, g->p.queue));
     EK_TRY(ek_event_sync(g->end));
-    EK_TRY(ek_event_elapsed(g->start, g->end, ns));
-    *ns /= CALLS;
-    return EK_OK;
+    return ek_event_elapsed(g->start, g->end, ns);
 }
 
 static ek_status device_program(void *context, int64_t times, double *ns)
@@ -294,8 +301,7 @@ static ek_status measure_gpu(gpu *g)
             g->by_hand = peers[i].graph;
             snprintf(r.what, sizeof r.what, "call of a program of %d, add, n = 16, %s time", CALLS,
                      clocks[c].clock);
-            EK_TRY(measure(clocks[c].work, clocks[c].beside, g, clocks[c].most, &r.time));
-            overhead_add(&r);
+            EK_TRY(report(&r, clocks[c].work, clocks[c].beside, g, clocks[c].most));
         }
     }
     return EK_OK;

@@ -16,6 +16,7 @@
 #include "einkorn/ops/mul.h"
 #include "einkorn/ops/sum.h"
 #include "einkorn/program.h"
+#include "op_test.h"
 #include "place.h"
 #include "problem.h"
 #include "values.h"
@@ -97,6 +98,7 @@ static void check_floats(const ek_place *place, const float *x, float value)
 /* An operation's arrays, with an output for the call and one for the program. */
 typedef struct subject {
     const ek_place *place;
+    const ek_op_test *typed; /* whose typed call it is; null: the array call */
     problem problem;
     ek_array in[EK_MAX_INPUTS], out;
     const ek_array *inputs[EK_MAX_INPUTS];
@@ -163,6 +165,12 @@ static void close_subject(subject *s)
 
 static ek_status apply(subject *s, ek_queue *queue, void *out)
 {
+    const void *data[EK_MAX_INPUTS];
+    for (int32_t i = 0; i < s->problem.op->inputs; i++)
+        data[i] = s->in[i].data;
+    if (s->typed)
+        return s->typed->typed(queue, (int)(s->problem.loop - s->problem.op->loops), s->shape[0],
+                               data, out);
     s->out.data = out;
     return ek_apply(queue, s->problem.op, s->inputs, s->problem.param_count, s->problem.params,
                     &s->out);
@@ -170,10 +178,10 @@ static ek_status apply(subject *s, ek_queue *queue, void *out)
 
 static void describe(const subject *s, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s -> %s, %d dimensions, %s", s->problem.op->name,
+    snprintf(text, size, "%s %s -> %s, %d dimensions, %s%s", s->problem.op->name,
              ek_dtype_name(problem_dtype(s->problem.loop, s->problem.op->inputs)),
-             ek_dtype_name((ek_dtype)s->problem.loop->out), (int)s->problem.ndim[0],
-             s->place->name);
+             ek_dtype_name((ek_dtype)s->problem.loop->out), (int)s->problem.ndim[0], s->place->name,
+             s->typed ? ", typed call" : "");
 }
 
 /* Whether the output of the call and that of the program have the same bytes. */
@@ -258,6 +266,23 @@ START_TEST(every_operation)
         }
         check_problem(place, other, op, &op->loops[op->loop_count - 1], 2, wide, 2);
         ek_queue_close(other);
+    }
+}
+END_TEST
+
+START_TEST(every_typed_call)
+{
+    static const int64_t sizes[] = {37, 40000};
+    const ek_op_test *test = ek_op_tests[_i];
+    const ek_place *place;
+    for (int at = 0; (place = place_of(at)); at++) {
+        for (int i = 0; i < 2 * test->info->loop_count; i++) {
+            subject s = {.place = place, .typed = test};
+            problem_init(&s.problem, test->info, &test->info->loops[i / 2], 1, &sizes[i % 2]);
+            open_subject(&s, false);
+            check_subject(&s, place->queue);
+            close_subject(&s);
+        }
     }
 }
 END_TEST
@@ -684,6 +709,7 @@ static Suite *programs_suite(void)
     TCase *operations = tcase_create("operations");
     tcase_set_timeout(operations, 120);
     tcase_add_loop_test(operations, every_operation, 0, ek_op_count);
+    tcase_add_loop_test(operations, every_typed_call, 0, ek_op_test_count);
     suite_add_tcase(suite, operations);
     TCase *programs = tcase_create("programs");
     tcase_set_timeout(programs, 60);
