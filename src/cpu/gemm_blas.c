@@ -82,6 +82,16 @@ static void run(const ek_gemm_problem *problem, const blas_call *t, int64_t inde
     }
 }
 
+/* Products that the exact kernels, which then read their operands where they are, have done before
+ * OpenBLAS has begun. A narrow C would leave most of their vectors empty. */
+static bool is_small(const ek_gemm_problem *problem)
+{
+    enum { SMALL = 64, NARROW = 8, TINY = 16 * 16 };
+    int64_t m = problem->m, n = problem->n, k = problem->k;
+    return m <= SMALL && n <= SMALL && k <= SMALL && (n >= NARROW || m * k <= TINY) &&
+           (problem->dtype == EK_F32 || problem->dtype == EK_F64);
+}
+
 /* A product that OpenBLAS can do, in its words. */
 typedef struct product {
     ek_gemm_problem problem;
@@ -109,8 +119,10 @@ static ek_status run_recorded(ek_queue *queue, const void *kernels, const void *
 
 ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem)
 {
+    if (ek_gemm_empty(problem) || is_small(problem))
+        return exact(queue, problem);
     product product = {.problem = *problem};
-    if (ek_gemm_empty(problem) || !make_call(&product.problem, &product.call))
+    if (!make_call(&product.problem, &product.call))
         return exact(queue, problem);
     if (EK_UNLIKELY(ek_recording(queue)))
         return ek_cpu_record(queue, run_recorded, NULL, &product, sizeof product);

@@ -22,6 +22,9 @@ enum {
      * cache, while panels of B pass through the first. */
     JOB_ROWS = 168,
     JOB_PANELS = 8,
+    /* The most bytes of B, gaps between its rows included, that are read where they are: half of a
+     * second-level cache of today. */
+    DIRECT_BYTES = 512 << 10,
     /* Bytes of the tiles of a block when there is more than one span. */
     BLOCK_BYTES = 16 << 20,
     /* Multiplications below which a second thread costs more than it brings. */
@@ -273,6 +276,94 @@ static void run_batch(const plan *plan, int64_t batch, char *workspace, int thre
     }
 }
 
+/* ---- products that need no panels of A */
+
+/* True where panels would be a detour: B stays in the second-level cache while all rows pass by. */
+static bool is_direct(const ek_gemm_kernel *kernel, const ek_gemm_problem *problem)
+{
+    const ek_gemm_matrix *b = &problem->b;
+    int64_t most = DIRECT_BYTES / kernel->size;
+    int64_t row = b->column == 1 ? b->row : problem->n;
+    return kernel->direct && problem->reads_ab && problem->c.column == 1 && problem->k <= most &&
+           problem->n <= most && row > 0 && row <= most / problem->k;
+}
+
+/* A piece of one product: some rows of C, some columns. `panel` has room for a panel of B. */
+static void run_piece(const ek_gemm_kernel *kernel, const ek_gemm_problem *problem, int64_t index,
+                      int64_t row, int64_t rows, int64_t column, int64_t columns, void *panel)
+{
+    const ek_gemm_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    const int64_t size = kernel->size;
+    ek_gemm_direct direct = {
+        .problem = problem,
+        .m = rows,
+        .n = columns,
+        .k = problem->k,
+        .a_row = a->row,
+        .a_column = a->column,
+        .b_row = b->row,
+        .c_row = c->row,
+    };
+    const char *from_a = (const char *)a->data + (index * a->batch + row * a->row) * size;
+    const char *from_b = (const char *)b->data + (index * b->batch + column * b->column) * size;
+    char *to = (char *)c->data + (index * c->batch + row * c->row + column) * size;
+    if (b->column == 1) {
+        kernel->direct(&direct, from_a, from_b, to);
+        return;
+    }
+    direct.b_row = kernel->columns;
+    for (int64_t at = 0; at < columns; at += kernel->columns) {
+        direct.n = min(columns - at, kernel->columns);
+        kernel->pack_b(direct.n, problem->k, from_b + at * b->column * size, b->column, b->row,
+                       false, panel);
+        kernel->direct(&direct, from_a, panel, to + at * size);
+    }
+}
+
+/* Pieces for several threads; none waits for another. */
+static void run_pieces(const ek_gemm_kernel *kernel, const ek_gemm_problem *problem, char *panels,
+                       size_t panel_bytes, int threads)
+{
+    enum { PIECE_ROWS = 32, PIECES_PER_THREAD = 4 };
+    int64_t pieces = divide_up(PIECES_PER_THREAD * (int64_t)threads, problem->batch);
+    int64_t blocks = divide_up(problem->m, PIECE_ROWS);
+    int64_t rows = divide_up(blocks, min(blocks, pieces)) * PIECE_ROWS;
+    int64_t down = divide_up(problem->m, rows);
+    int64_t column_panels = divide_up(problem->n, kernel->columns);
+    int64_t columns =
+        divide_up(column_panels, min(column_panels, divide_up(pieces, down))) * kernel->columns;
+    int64_t across = divide_up(problem->n, columns);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int64_t piece = 0; piece < problem->batch * down * across; piece++) {
+        int64_t column = piece % across * columns, row = piece / across % down * rows;
+        run_piece(kernel, problem, piece / across / down, row, min(rows, problem->m - row), column,
+                  min(columns, problem->n - column),
+                  panels + (size_t)omp_get_thread_num() * panel_bytes);
+    }
+}
+
+static ek_status run_direct(ek_queue *queue, const ek_gemm_kernel *kernel,
+                            const ek_gemm_problem *problem)
+{
+    double work = (double)problem->m * (double)problem->n * (double)problem->k;
+    int threads = useful_threads(queue, work * (double)problem->batch);
+    size_t bytes = 0;
+    void *panels = NULL;
+    if (problem->b.column != 1) {
+        bytes = whole_lines(problem->k * kernel->columns * kernel->size);
+        EK_TRY(ek_cpu_workspace(queue, bytes * (size_t)threads, &panels));
+    }
+    if (threads > 1) {
+        run_pieces(kernel, problem, panels, bytes, threads);
+        return EK_OK;
+    }
+    for (int64_t i = 0; i < problem->batch; i++)
+        run_piece(kernel, problem, i, 0, problem->m, 0, problem->n, panels);
+    return EK_OK;
+}
+
+/* ---- all products */
+
 static ek_status run_recorded(ek_queue *queue, const void *kernel, const void *problem)
 {
     return ek_cpu_gemm(queue, kernel, problem);
@@ -284,6 +375,8 @@ ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel, const ek_ge
         return EK_OK;
     if (EK_UNLIKELY(ek_recording(queue)))
         return ek_cpu_record(queue, run_recorded, kernel, problem, sizeof *problem);
+    if (is_direct(kernel, problem))
+        return run_direct(queue, kernel, problem);
     plan plan;
     make_plan(kernel, problem, &plan);
     /* A team meets after each span of a block, so that is what must be worth it. */

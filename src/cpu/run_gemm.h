@@ -7,6 +7,14 @@
 /* The most bytes of a tile's results, for any variant and dtype. */
 #define EK_GEMM_TILE_BYTES 2048
 
+/* A product, or some rows and columns of one, as a kernel takes it that reads its operands where
+ * they are. The elements of a row of B and of C lie together; steps are in elements. */
+typedef struct ek_gemm_direct {
+    const ek_gemm_problem *problem; /* for alpha and beta */
+    int64_t m, n, k;
+    int64_t a_row, a_column, b_row, c_row;
+} ek_gemm_direct;
+
 /* A tile is what one kernel call keeps in registers: `rows` rows of C, `columns` columns. Operands
  * are packed into panels, `rows` rows of op(A) or `columns` columns of op(B) side by side, for one
  * k after the other, as the type that sums are kept in; missing rows and columns are filled with
@@ -32,13 +40,17 @@ typedef struct ek_gemm_kernel {
     /* C = alpha * tile + beta * C, for `rows` rows and `columns` columns at c. */
     void (*finish)(const ek_gemm_problem *problem, int32_t rows, int32_t columns, const void *tile,
                    void *c);
+
+    /* C = alpha * A * B + beta * C without panels of A; B may be one panel. Null for dtypes whose
+     * sums are of another type. */
+    void (*direct)(const ek_gemm_direct *d, const void *a, const void *b, void *c);
 } ek_gemm_kernel;
 
 /* Runs a problem with a kernel, on as many threads as the queue allows and the work is worth. */
 ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel,
                       const ek_gemm_problem *problem);
 
-/* Runs a problem with OpenBLAS, or with `exact` where OpenBLAS cannot. */
+/* Runs a problem with OpenBLAS, or with `exact` where OpenBLAS cannot or would be slower. */
 ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem);
 
 #endif

@@ -54,6 +54,82 @@ EK_VEC_TYPE(f64, double)
 
 #undef EK_VEC_TYPE
 
+/* ek_vec_load_part: the first `count` numbers, zeros behind them; ek_vec_store_part: writes only
+ * those. Nothing beyond them is touched. */
+
+#if EK_VEC_BYTES == 64
+#    define EK_VEC_PART(name, type, vector, suffix, mask)                                          \
+        EK_VEC_INLINE ek_vec_##name ek_vec_load_part_##name(const type *from, int64_t count)       \
+        {                                                                                          \
+            return (ek_vec_##name)_mm512_maskz_loadu_##suffix((mask)((UINT64_C(1) << count) - 1),  \
+                                                              from);                               \
+        }                                                                                          \
+        EK_VEC_INLINE void ek_vec_store_part_##name(type *to, ek_vec_##name x, int64_t count)      \
+        {                                                                                          \
+            _mm512_mask_storeu_##suffix(to, (mask)((UINT64_C(1) << count) - 1), (vector)x);        \
+        }
+EK_VEC_PART(u16, uint16_t, __m512i, epi16, __mmask32)
+EK_VEC_PART(u32, uint32_t, __m512i, epi32, __mmask16)
+EK_VEC_PART(u64, uint64_t, __m512i, epi64, __mmask8)
+EK_VEC_PART(f32, float, __m512, ps, __mmask16)
+EK_VEC_PART(f64, double, __m512d, pd, __mmask8)
+#else
+#    define EK_VEC_PART(name, type)                                                                \
+        EK_VEC_INLINE ek_vec_##name ek_vec_load_part_##name(const type *from, int64_t count)       \
+        {                                                                                          \
+            ek_vec_##name x = {0};                                                                 \
+            if (count == (int64_t)(sizeof x / sizeof(type)))                                       \
+                return ek_vec_load_##name(from);                                                   \
+            memcpy(&x, from, (size_t)count * sizeof(type));                                        \
+            return x;                                                                              \
+        }                                                                                          \
+        EK_VEC_INLINE void ek_vec_store_part_##name(type *to, ek_vec_##name x, int64_t count)      \
+        {                                                                                          \
+            if (count == (int64_t)(sizeof x / sizeof(type)))                                       \
+                ek_vec_store_##name(to, x);                                                        \
+            else                                                                                   \
+                memcpy(to, &x, (size_t)count * sizeof(type));                                      \
+        }
+EK_VEC_PART(u16, uint16_t)
+#    if EK_VEC_BYTES == 32
+#        undef EK_VEC_PART
+#        define EK_VEC_PART(name, type, vector, pointer, suffix, mask)                             \
+            EK_VEC_INLINE ek_vec_##name ek_vec_load_part_##name(const type *from, int64_t count)   \
+            {                                                                                      \
+                return (ek_vec_##name)_mm256_maskload_##suffix((const pointer *)from,              \
+                                                               ek_vec_first_##mask(count));        \
+            }                                                                                      \
+            EK_VEC_INLINE void ek_vec_store_part_##name(type *to, ek_vec_##name x, int64_t count)  \
+            {                                                                                      \
+                if (count == (int64_t)(sizeof x / sizeof(type)))                                   \
+                    ek_vec_store_##name(to, x);                                                    \
+                else                                                                               \
+                    _mm256_maskstore_##suffix((pointer *)to, ek_vec_first_##mask(count),           \
+                                              (vector)x);                                          \
+            }
+EK_VEC_INLINE __m256i ek_vec_first_32(int64_t count)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+EK_VEC_INLINE __m256i ek_vec_first_64(int64_t count)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+EK_VEC_PART(u32, uint32_t, __m256i, int, epi32, 32)
+EK_VEC_PART(u64, uint64_t, __m256i, long long, epi64, 64)
+EK_VEC_PART(f32, float, __m256, float, ps, 32)
+EK_VEC_PART(f64, double, __m256d, double, pd, 64)
+#    else
+EK_VEC_PART(u32, uint32_t)
+EK_VEC_PART(u64, uint64_t)
+EK_VEC_PART(f32, float)
+EK_VEC_PART(f64, double)
+#    endif
+#endif
+
+#undef EK_VEC_PART
+
 /* ek_vec_fma: x * y + z, for floats rounded once; ek_vec_fnma: -x * y + z. */
 
 #define EK_VEC_WRAPPING(name)                                                                      \
