@@ -278,12 +278,20 @@ static void run_batch(const plan *plan, int64_t batch, char *workspace, int thre
 
 /* ---- products that need no panels of A */
 
+/* True if rows of B are read where they are, false if through panels. */
+static bool reads_in_place(const ek_gemm_kernel *kernel, const ek_gemm_matrix *b)
+{
+    return kernel->as_stored && b->column == 1;
+}
+
 /* True where panels would be a detour: B stays in the second-level cache while all rows pass by. */
 static bool is_direct(const ek_gemm_kernel *kernel, const ek_gemm_problem *problem)
 {
     const ek_gemm_matrix *b = &problem->b;
     int64_t most = DIRECT_BYTES / kernel->size;
-    int64_t row = b->column == 1 ? b->row : problem->n;
+    int64_t row = b->row;
+    if (!reads_in_place(kernel, b))
+        row = problem->n > kernel->columns ? problem->n : kernel->columns;
     return kernel->direct && problem->reads_ab && problem->c.column == 1 && problem->k <= most &&
            problem->n <= most && row > 0 && row <= most / problem->k;
 }
@@ -307,7 +315,7 @@ static void run_piece(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
     const char *from_a = (const char *)a->data + (index * a->batch + row * a->row) * size;
     const char *from_b = (const char *)b->data + (index * b->batch + column * b->column) * size;
     char *to = (char *)c->data + (index * c->batch + row * c->row + column) * size;
-    if (b->column == 1) {
+    if (reads_in_place(kernel, b)) {
         kernel->direct(&direct, from_a, from_b, to);
         return;
     }
@@ -315,7 +323,7 @@ static void run_piece(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
     for (int64_t at = 0; at < columns; at += kernel->columns) {
         direct.n = min(columns - at, kernel->columns);
         kernel->pack_b(direct.n, problem->k, from_b + at * b->column * size, b->column, b->row,
-                       false, panel);
+                       b->conjugate, panel);
         kernel->direct(&direct, from_a, panel, to + at * size);
     }
 }
@@ -349,7 +357,7 @@ static ek_status run_direct(ek_queue *queue, const ek_gemm_kernel *kernel,
     int threads = useful_threads(queue, work * (double)problem->batch);
     size_t bytes = 0;
     void *panels = NULL;
-    if (problem->b.column != 1) {
+    if (!reads_in_place(kernel, &problem->b)) {
         bytes = whole_lines(problem->k * kernel->columns * kernel->size);
         EK_TRY(ek_cpu_workspace(queue, bytes * (size_t)threads, &panels));
     }

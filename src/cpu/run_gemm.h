@@ -41,8 +41,8 @@ typedef struct ek_gemm_kernel {
     void (*finish)(const ek_gemm_problem *problem, int32_t rows, int32_t columns, const void *tile,
                    void *c);
 
-    /* C = alpha * A * B + beta * C without panels of A; B may be one panel. Null for dtypes whose
-     * sums are of another type. */
+    /* C = alpha * A * B + beta * C without panels of A. B is one panel unless as_stored. Null for
+     * dtypes whose sums are of another type. */
     void (*direct)(const ek_gemm_direct *d, const void *a, const void *b, void *c);
 } ek_gemm_kernel;
 
