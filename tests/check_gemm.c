@@ -474,6 +474,7 @@ static Suite *gemm_suite(void)
     tcase_add_test(fast, callers_threads_stay);
     tcase_add_test(fast, comparison_can_fail);
     suite_add_tcase(suite, fast);
+    suite_add_tcase(suite, gemm_path_tests());
     suite_add_tcase(suite, gemm_array_tests());
     suite_add_tcase(suite, gemm_refusal_tests());
     return suite;

@@ -45,8 +45,9 @@ void gemm_check_fast(const gemm_case *t, uint64_t seed);
 /* True if |got - wanted| is at most `bound`; NaN is near nothing but NaN. */
 bool gemm_near(double got, double wanted, double bound);
 
-/* The tests of the array call and of calls that must be refused. */
+/* The tests of the array call, of all paths, and of calls that must be refused. */
 TCase *gemm_array_tests(void);
+TCase *gemm_path_tests(void);
 TCase *gemm_refusal_tests(void);
 
 #endif
