@@ -31,6 +31,16 @@ class Dtype:
         return DTYPES[self.real_name or self.name]
 
     @property
+    def is_half(self) -> bool:
+        return self.group == "float" and self.bits == 16
+
+    @property
+    def fits_f32(self) -> bool:
+        """True if float32 holds every value, or every real part, exactly."""
+        real = self.real
+        return real.group == "bool" or real.bits <= (16 if real.group == "int" else 32)
+
+    @property
     def blocks(self) -> tuple[str, ...]:
         """The endings a block for this dtype may have, most specific first."""
         if self.group == "bool":
@@ -126,6 +136,7 @@ class Kind:
     keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
     table: bool = True  # has a row in the ops table
     array_call: bool = True  # has a generated array call
+    moves: bool = False  # the CPU has no kernels for it: its output is its input, byte for byte
 
 
 # Where combining takes much more than one instruction, quick may do for usual elements: the result
@@ -176,8 +187,9 @@ KINDS = {
         Kind("ternary", "elementwise", keys=frozenset({"args", "in", "out"})),
         Kind("comparison", "elementwise", args=("x", "y"), out="b8"),
         Kind("cast", "elementwise", args=("x",), pairs=True, stored=True),
-        Kind("copy", "elementwise", args=("x",), stored=True, array_call=False),
-        Kind("fill", "fill", args=()),
+        Kind("copy", "elementwise", args=("x",), stored=True, array_call=False,
+             moves=True),
+        Kind("fill", "fill", args=(), moves=True),
         Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
              keys=frozenset({"out", "acc", "empty"})),
         Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
@@ -212,6 +224,11 @@ class Loop:
     def key(self) -> str:
         """The name of the body: half types share float32's unless it sees them as stored."""
         return self.name if self.stored else self.t.compute.name
+
+    @property
+    def converts(self) -> bool:
+        """True for a cast between f32 and another dtype."""
+        return self.pairs and "f32" in (self.ins[0].name, self.out.name)
 
     def dtype(self, which: str) -> Dtype:
         """The dtype behind a slot's type name, as stored."""
@@ -262,7 +279,24 @@ class Op:
         """True if some loop has a quick way for usual arguments."""
         return any(self.has("usual", loop) for loop in self.loops)
 
-    def is_light(self, loop: Loop) -> bool:
-        """True if the loop's body is one statement that calls no other operation's body."""
-        body = next(b for b in self.bodies if b.name == f"ek_body_{self.name}_{loop.key}")
-        return body.text.count(";") <= 1 and not self.calls
+    def widened(self, loop: Loop) -> Loop | None:
+        """The loop with f32 for the half types, if these only are converted on the way in and out.
+
+        A cast does more where float32 does not hold every value of its other side, and nothing at
+        all between equal types."""
+        if self.kind.moves or not any(d.is_half for d in (*loop.ins, loop.out)):
+            return None
+        if loop.pairs and (loop.ins[0] == loop.out or not loop.ins[0].fits_f32):
+            return None
+
+        def wide(dtypes: tuple[Dtype, ...]) -> tuple[Dtype, ...]:
+            return tuple(DTYPES["f32"] if d.is_half else d for d in dtypes)
+
+        wanted = wide((*loop.ins, loop.out))
+        return next((other for other in self.loops if (*other.ins, other.out) == wanted), None)
+
+    @property
+    def wide_loops(self) -> list[Loop]:
+        """The loops that loops with half types run between conversions."""
+        wide = [self.widened(loop) for loop in self.loops if not loop.converts]
+        return [loop for loop in self.loops if loop in wide]

@@ -34,7 +34,7 @@ AC_DEFUN([EK_VARIANTS], [
   EK_VARIANT_LIST="base"
   AS_CASE([$host_cpu], [x86_64], [
     EK_AVX2_CFLAGS= EK_AVX512_CFLAGS=
-    EK_TRY_FLAGS([EK_AVX2_CFLAGS], [-mavx2 -mfma -mbmi2])
+    EK_TRY_FLAGS([EK_AVX2_CFLAGS], [-mavx2 -mfma -mbmi2 -mf16c])
     EK_TRY_FLAGS([EK_AVX512_CFLAGS], [$EK_AVX2_CFLAGS -mavx512f -mavx512dq dnl
 -mavx512bw -mavx512vl -mprefer-vector-width=512])
     ek_x86=1

@@ -5,9 +5,10 @@
 #include "kind.h"
 #include "layout.h"
 
-/* Computes n elements: data[0] is the output, data[1..] the inputs, stride[] their steps in
- * elements. The CPU kernel of every elementwise loop. */
-typedef void ek_elementwise_fn(int64_t n, void *const *data, const int64_t *stride);
+/* Computes rows of n contiguous elements, one row or more: data[0] is the output, data[1..] the
+ * inputs, step[] how many elements lie between the starts of two of their rows. The CPU kernel of
+ * every elementwise loop; a null pointer stands for one whose output is its input. */
+typedef void ek_elementwise_fn(int64_t rows, int64_t n, void *const *data, const int64_t *step);
 
 extern const ek_kind ek_kind_elementwise;
 

@@ -18,15 +18,15 @@ ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value
         return ek_refuse_variant(op->call, queue);
     if (layout.size == 0)
         return EK_OK;
-    int32_t loop = (int32_t)operand.dtype; /* the row has every dtype, in the enum's order */
     uint8_t size = (uint8_t)ek_dtype_size(operand.dtype);
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
-        return ek_cuda_fill_layout(queue, kernels, loop, &layout, value, size);
+        /* The row has every dtype, in the enum's order. */
+        return ek_cuda_fill_layout(queue, kernels, (int32_t)operand.dtype, &layout, value, size);
 #endif
     uint8_t sizes[EK_MAX_OPERANDS] = {size, size};
-    ek_elementwise_fn *const *table = kernels;
-    return ek_cpu_fill_layout(queue, table[loop], &layout, value, sizes);
+    const ek_b8 truth = *(const uint8_t *)value != 0;
+    return ek_cpu_fill_layout(queue, &layout, operand.dtype == EK_B8 ? &truth : value, sizes);
 }
 
 const ek_param_info ek_fill_params[EK_FILL_PARAMS] = {

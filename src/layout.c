@@ -355,8 +355,6 @@ static ek_status check_overlap(const char *call, int32_t count, const ek_operand
  * the end of a run to the start of the next. */
 static void add_dimension(ek_layout *layout, int64_t length, const int64_t *stride)
 {
-    if (length == 1)
-        return;
     int32_t last = layout->ndim - 1;
     bool merges = last >= 0;
     for (int32_t i = 0; i < layout->operands && merges; i++)
@@ -369,10 +367,43 @@ static void add_dimension(ek_layout *layout, int64_t length, const int64_t *stri
     layout->ndim = last + 1;
 }
 
+/* The output's dimensions, those of length 1 left out, by falling strides of either sign: the order
+ * in which memory is written. Equal strides keep their order. Returns how many there are. */
+static int32_t order_by_output(const ek_operand *out, int32_t *order)
+{
+    int32_t count = 0;
+    for (int32_t d = 0; d < out->ndim; d++) {
+        if (out->shape[d] == 1)
+            continue;
+        int64_t step = out->stride[d] < 0 ? -out->stride[d] : out->stride[d];
+        int32_t at = count++;
+        for (; at > 0; at--) {
+            int64_t outer = out->stride[order[at - 1]];
+            if ((outer < 0 ? -outer : outer) >= step)
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = d;
+    }
+    return count;
+}
+
+/* Starts every operand at the other end of a dimension. */
+static void turn(ek_layout *layout, const ek_operand *operands, int64_t length, int64_t *stride)
+{
+    for (int32_t i = 0; i < layout->operands; i++) {
+        int64_t size = (int64_t)ek_dtype_size(operands[i].dtype);
+        if (stride[i] != 0)
+            layout->data[i] = (char *)layout->data[i] + (length - 1) * stride[i] * size;
+        stride[i] = -stride[i];
+    }
+}
+
 static ek_status init(const char *call, int32_t count, const ek_operand *operands, bool stretch,
                       ek_layout *layout)
 {
     const ek_operand *out = &operands[0];
+    int32_t order[EK_MAX_NDIM];
     EK_TRY(check_shapes(call, count, operands, stretch));
     EK_TRY(check_overlap(call, count, operands));
     layout->operands = count;
@@ -380,14 +411,19 @@ static ek_status init(const char *call, int32_t count, const ek_operand *operand
     layout->size = out->size;
     for (int32_t i = 0; i < count; i++)
         layout->data[i] = operands[i].data;
-    for (int32_t d = 0; d < out->ndim; d++) {
-        int64_t stride[EK_MAX_OPERANDS];
+    if (out->size == 0)
+        return EK_OK;
+    int32_t ndim = order_by_output(out, order);
+    for (int32_t k = 0; k < ndim; k++) {
+        int64_t stride[EK_MAX_OPERANDS], length = out->shape[order[k]];
         for (int32_t i = 0; i < count; i++) {
-            int32_t at = d - (out->ndim - operands[i].ndim);
+            int32_t at = order[k] - (out->ndim - operands[i].ndim);
             bool steps = at >= 0 && operands[i].shape[at] != 1;
             stride[i] = steps ? operands[i].stride[at] : 0;
         }
-        add_dimension(layout, out->shape[d], stride);
+        if (stride[0] < 0)
+            turn(layout, operands, length, stride);
+        add_dimension(layout, length, stride);
     }
     return EK_OK;
 }

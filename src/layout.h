@@ -48,7 +48,9 @@ ek_status ek_operand_init(const char *call, const char *name, const ek_queue *qu
 
 /* Walks operands[1..] broadcast to the shape of operands[0], the output. Refuses shapes that do not
  * broadcast to exactly that shape, an output that overlaps itself, and one that overlaps an input
- * without being the same array. Merges dimensions that all operands cross in one step. */
+ * without being the same array. Dimensions are walked in the order in which the output lies in
+ * memory, upwards: its strides are positive and fall from the first to the last. Those that all
+ * operands cross in one step are merged. */
 ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
                          ek_layout *layout);
 

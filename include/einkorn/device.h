@@ -16,7 +16,7 @@ typedef struct ek_device ek_device;
 /* The variants an operation may have: one column of the ops table each. */
 typedef enum ek_variant {
     EK_CPU_BASE,   /* what every machine of the architecture has (x86-64: SSE2) */
-    EK_CPU_AVX2,   /* AVX2, FMA, BMI2 */
+    EK_CPU_AVX2,   /* AVX2, FMA, BMI2, F16C */
     EK_CPU_AVX512, /* AVX-512 F, DQ, BW, VL */
     EK_CPU_NEON,   /* aarch64 */
     EK_CUDA,

@@ -3,13 +3,25 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__x86_64__)
+#    include <cpuid.h>
+#endif
+
+#if defined(__x86_64__)
+/* Not among the names that every compiler's __builtin_cpu_supports knows. */
+static int has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
 
 static int can_run(ek_variant variant)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("bmi2");
+               __builtin_cpu_supports("bmi2") && has_f16c();
     int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     return variant == EK_CPU_BASE || (variant == EK_CPU_AVX2 && avx2) ||

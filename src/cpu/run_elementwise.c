@@ -1,5 +1,10 @@
-/* How elementwise work is cut up on the CPU: rows of the layout's innermost dimension, pieces of
- * long rows, and threads over the pieces. */
+/* How elementwise work is cut up on the CPU.
+ *
+ * Kernels compute rows of contiguous elements and nothing else. Two dimensions of the layout, the
+ * innermost and a second one, are cut into tiles of rows and columns. Operands that are contiguous
+ * along the columns are computed where they are. The others are packed: a tile of them is moved to
+ * a small buffer that stays in cache, and a packed output from there to its place. Threads share
+ * the tiles out. */
 #include "cpu/run_elementwise.h"
 
 #include <omp.h>
@@ -8,81 +13,176 @@
 #include "cpu/features.h"
 #include "cpu/record.h"
 #include "cpu/stream.h"
+#include "cpu/tile.h"
 #include "fill.h"
 
 enum {
-    /* Elements a piece of a row has; pieces are what threads share out. */
+    /* Elements of a tile whose operands are all computed in place. */
     PIECE = 16384,
+    /* Bytes an operand's buffer has, and what a tile fills of it. Tiles that are transposed fill it
+     * all: many columns, of a cache line at least, are worth leaving the first-level cache for. */
+    BUFFER_BYTES = 16384,
+    PACKED_BYTES = 4096,
+    /* Columns of a tile that is transposed, and rows of one that needs no buffer. */
+    TURNED_COLUMNS = BUFFER_BYTES / EK_LINE,
+    TURNED_ROWS = 64,
+    /* Bytes of results collected before they are streamed to memory. Few, so that the processor
+     * still overlaps one tile's stores with the next one's loads: measured, 8 kB reach 0.8 of the
+     * bandwidth that 512 bytes do. */
+    STREAM_BYTES = 512,
+    /* Bytes a row must have for streaming to be worth its beginning and end. */
+    STREAM_ROW = 2048,
+    /* Rows of fewer elements are computed many at a time as one long row. */
+    NARROW = 32,
     /* Bytes a thread must have to be worth waking: that takes some microseconds, and on a busy
      * machine many more, in which one core moves about this much through its cache. */
     THREAD_BYTES = 512 * 1024,
-    /* Bytes of results collected in the first-level cache before they are streamed to memory. Few,
-     * so that the processor still overlaps one block's stores with the next one's loads: measured,
-     * 8 kB reach 0.8 of the bandwidth that 512 bytes do. */
-    STREAM_BYTES = 512,
-    /* Bytes a row must have for streaming to be worth its beginning and end. */
-    STREAM_ROW = 8192,
 };
 
+/* A loop around the tiles: how often, and how far each operand steps, in bytes. */
+typedef struct loop {
+    int64_t count, step[EK_MAX_OPERANDS];
+} loop;
+
 typedef struct job {
-    ek_elementwise_fn *kernel;
-    const ek_layout *layout;
-    int64_t row;    /* elements of the innermost dimension */
-    int64_t pieces; /* pieces of a row */
-    int64_t rows;
-    bool stream; /* results go around the cache */
+    ek_elementwise_fn *kernel; /* null: the output is the input */
     ek_variant variant;
-    const uint8_t *size;
+    int operands;
+    int64_t size[EK_MAX_OPERANDS]; /* bytes of an element */
+    void *data[EK_MAX_OPERANDS];
+    int64_t rows, columns;           /* of all tiles together */
+    int64_t tile_rows, tile_columns; /* of one; those at the ends may have less */
+    int64_t row_step[EK_MAX_OPERANDS], column_step[EK_MAX_OPERANDS]; /* bytes */
+    bool packed[EK_MAX_OPERANDS];
+    bool joined; /* a tile's rows follow each other in every operand, buffers included */
+    bool stream; /* results go around the cache */
+    int loops, row_loop, column_loop; /* the loops over tiles; outermost first */
+    loop loop[EK_MAX_NDIM + 2];
 } job;
 
-/* Computes `n` elements into a small buffer, block by block, and streams them to `data[0]`: a
- * normal store would first read the line it overwrites, a third of the traffic of an addition. The
- * first block is shorter, so that the others are whole cache lines. */
-static void run_streamed(const job *job, int64_t n, void *const *data, const int64_t *stride)
+/* What a thread works with. A buffer's tile is remembered, so that what is the same for many tiles,
+ * as a scalar or a broadcast row is, is packed once. */
+typedef struct worker {
+    const void *packed[EK_MAX_OPERANDS];
+    int64_t rows, columns; /* of the tiles that are packed */
+    _Alignas(EK_LINE) char buffer[EK_MAX_OPERANDS][BUFFER_BYTES];
+} worker;
+
+/* An operand's tile in its buffer. Returns the step from row to row, in elements. */
+static int64_t pack(const job *job, worker *worker, int i, const void *from)
 {
-    _Alignas(EK_LINE) char buffer[STREAM_BYTES];
-    int64_t size = job->size[0];
-    int64_t ahead = (int64_t)((uintptr_t)data[0] % EK_LINE) / size;
-    void *at[EK_MAX_OPERANDS] = {buffer};
-    for (int64_t done = 0, count; done < n; done += count) {
-        count = STREAM_BYTES / size - (done ? 0 : ahead);
-        count = n - done < count ? n - done : count;
-        for (int i = 1; i < job->layout->operands; i++)
-            at[i] = (char *)data[i] + done * stride[i] * job->size[i];
-        job->kernel(count, at, stride);
-        ek_stream(job->variant, (char *)data[0] + done * size, buffer, (size_t)(count * size));
+    bool repeats = job->row_step[i] == 0 && !job->joined;
+    if (worker->packed[i] != from) {
+        ek_tile tile = {.rows = repeats ? 1 : worker->rows,
+                        .columns = worker->columns,
+                        .from = from,
+                        .from_row = job->row_step[i],
+                        .from_column = job->column_step[i],
+                        .to = worker->buffer[i],
+                        .to_row = worker->columns * job->size[i],
+                        .to_column = job->size[i]};
+        ek_tile_move(job->variant, &tile, job->size[i], false);
+        worker->packed[i] = from;
     }
+    return repeats ? 0 : worker->columns;
 }
 
-static void run_piece(const job *job, int64_t index)
+/* Moves a tile to the output. */
+static void put(const job *job, const worker *worker, void *to, const void *from, int64_t from_row,
+                int64_t from_column)
 {
-    const ek_layout *layout = job->layout;
-    int inner = layout->ndim - 1;
-    int64_t row = index / job->pieces;
-    int64_t first = index % job->pieces * PIECE;
-    int64_t n = job->row - first < PIECE ? job->row - first : PIECE;
-    int64_t offset[EK_MAX_OPERANDS] = {0};
-    for (int d = inner - 1; d >= 0; d--) {
-        int64_t at = row % layout->shape[d];
-        row /= layout->shape[d];
-        for (int i = 0; i < layout->operands; i++)
-            offset[i] += at * layout->stride[d][i];
+    ek_tile tile = {.rows = worker->rows,
+                    .columns = worker->columns,
+                    .from = from,
+                    .from_row = from_row,
+                    .from_column = from_column,
+                    .to = to,
+                    .to_row = job->row_step[0],
+                    .to_column = job->column_step[0]};
+    ek_tile_move(job->variant, &tile, job->size[0], job->stream);
+}
+
+static void run_tile(const job *job, worker *worker, int64_t rows, int64_t columns,
+                     char *const *data)
+{
+    void *at[EK_MAX_OPERANDS];
+    int64_t step[EK_MAX_OPERANDS];
+    if (rows != worker->rows || columns != worker->columns) {
+        worker->rows = rows;
+        worker->columns = columns;
+        memset(worker->packed, 0, sizeof worker->packed);
     }
-    void *data[EK_MAX_OPERANDS];
-    for (int i = 0; i < layout->operands; i++)
-        data[i] =
-            (char *)layout->data[i] + (offset[i] + first * layout->stride[inner][i]) * job->size[i];
-    if (job->stream)
-        run_streamed(job, n, data, layout->stride[inner]);
+    for (int i = 0; i < job->operands; i++) {
+        at[i] = data[i];
+        step[i] = job->row_step[i] / job->size[i];
+        if (job->packed[i] && i > 0) {
+            step[i] = pack(job, worker, i, data[i]);
+            at[i] = worker->buffer[i];
+        }
+    }
+    if (!job->kernel) {
+        if (job->packed[1])
+            put(job, worker, data[0], at[1], step[1] * job->size[1], job->size[1]);
+        else
+            put(job, worker, data[0], data[1], job->row_step[1], job->column_step[1]);
+        return;
+    }
+    if (job->packed[0]) {
+        at[0] = worker->buffer[0];
+        step[0] = columns;
+    }
+    if (job->joined)
+        job->kernel(1, rows * columns, at, step);
     else
-        job->kernel(n, data, layout->stride[inner]);
+        job->kernel(rows, columns, at, step);
+    if (job->packed[0])
+        put(job, worker, data[0], at[0], columns * job->size[0], job->size[0]);
 }
 
-/* A thread's share. Ordering the streamed stores takes a moment, so it is done once. */
-static void run_pieces(const job *job, int64_t first, int64_t end)
+/* A thread's share of the tiles. */
+static void run_tiles(const job *job, int64_t first, int64_t end)
 {
-    for (int64_t i = first; i < end; i++)
-        run_piece(job, i);
+    worker worker;
+    int64_t index[EK_MAX_NDIM + 2], rest = first;
+    char *data[EK_MAX_OPERANDS];
+    worker.rows = worker.columns = 0;
+    for (int i = 0; i < job->operands; i++)
+        data[i] = job->data[i];
+    for (int k = job->loops - 1; k >= 0; k--) {
+        index[k] = rest % job->loop[k].count;
+        rest /= job->loop[k].count;
+        for (int i = 0; i < job->operands; i++)
+            data[i] += index[k] * job->loop[k].step[i];
+    }
+    for (int64_t tile = first; tile < end; tile++) {
+        int64_t row = index[job->row_loop] * job->tile_rows;
+        int64_t column = index[job->column_loop] * job->tile_columns;
+        int64_t rows = job->rows - row < job->tile_rows ? job->rows - row : job->tile_rows;
+        int64_t columns = job->tile_columns, ahead = 0;
+        char *at[EK_MAX_OPERANDS];
+        /* What is streamed begins with a cache line, and the first tile of a row has less. */
+        if (job->stream)
+            ahead = (int64_t)((uintptr_t)data[0] % EK_LINE) / job->size[0];
+        if (column == 0) {
+            columns -= ahead;
+            ahead = 0;
+        }
+        if (columns > job->columns - column + ahead)
+            columns = job->columns - column + ahead;
+        for (int i = 0; i < job->operands; i++)
+            at[i] = data[i] - ahead * job->column_step[i];
+        if (columns > 0)
+            run_tile(job, &worker, rows, columns, at);
+        for (int k = job->loops - 1; k >= 0; k--) {
+            const loop *loop = &job->loop[k];
+            int64_t back = ++index[k] < loop->count ? 0 : loop->count;
+            for (int i = 0; i < job->operands; i++)
+                data[i] += (1 - back) * loop->step[i];
+            if (!back)
+                break;
+            index[k] = 0;
+        }
+    }
     if (job->stream)
         ek_stream_end();
 }
@@ -102,42 +202,200 @@ static int threads_for(const ek_queue *queue, int64_t bytes)
     return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
 }
 
+static int64_t least(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t at_least_1(int64_t x)
+{
+    return x > 1 ? x : 1;
+}
+
+static int64_t magnitude(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+/* The dimension that makes the rows of a tile: the one in which an operand's elements are closest
+ * together if that is not the innermost, which makes the columns; else the next one. -1: none. */
+static int second_dimension(const ek_layout *layout, bool *transposed)
+{
+    int inner = layout->ndim - 1;
+    *transposed = false;
+    for (int i = 1; i < layout->operands; i++) {
+        int64_t closest = magnitude(layout->stride[inner][i]);
+        int found = inner;
+        for (int d = 0; d < inner; d++) {
+            int64_t step = magnitude(layout->stride[d][i]);
+            if (step > 0 && step < closest) {
+                closest = step;
+                found = d;
+            }
+        }
+        if (found != inner) {
+            *transposed = true;
+            return found;
+        }
+    }
+    return inner - 1;
+}
+
+/* True if an operand's rows follow each other, so that a tile of whole rows is one long row. */
+static bool follows(const job *job, int i)
+{
+    return job->column_step[i] == job->size[i] &&
+           (job->rows == 1 || job->row_step[i] == job->columns * job->size[i]);
+}
+
+static bool any_packed(const job *job)
+{
+    bool any = false;
+    for (int i = 0; i < job->operands; i++)
+        any |= job->packed[i];
+    return any;
+}
+
+/* How large the tiles are, and which operands are packed. */
+static void choose_tiles(job *job, bool transposed, bool large)
+{
+    int64_t widest = 1, limit;
+    for (int i = 0; i < job->operands; i++)
+        widest = job->size[i] > widest ? job->size[i] : widest;
+    bool lines = job->rows == 1 || job->row_step[0] % EK_LINE == 0;
+    job->stream =
+        large && job->column_step[0] == job->size[0] && job->columns * job->size[0] >= STREAM_ROW;
+    job->joined = false;
+    if (!job->kernel) {
+        /* Streaming wants rows of whole lines: where each begins elsewhere they are packed. */
+        job->packed[0] = false;
+        job->packed[1] =
+            job->stream && job->column_step[1] != job->size[1] && !(transposed && lines);
+    } else {
+        for (int i = 0; i < job->operands; i++)
+            job->packed[i] = job->column_step[i] != job->size[i];
+        job->packed[0] |= job->stream;
+        job->joined = job->columns < NARROW && job->rows > 1;
+        for (int i = 0; i < job->operands && job->joined; i++)
+            job->packed[i] |= !follows(job, i);
+    }
+    bool buffers = any_packed(job);
+    if (transposed)
+        limit = buffers ? BUFFER_BYTES / widest : TURNED_ROWS * TURNED_COLUMNS;
+    else if (job->stream)
+        limit = STREAM_BYTES / job->size[0];
+    else
+        limit = buffers ? PACKED_BYTES / widest : PIECE;
+    job->tile_columns = least(job->columns, transposed ? TURNED_COLUMNS : limit);
+    job->tile_rows = least(job->rows, at_least_1(limit / job->tile_columns));
+    if (job->stream && !lines && !transposed)
+        job->tile_rows = 1; /* so that every row's tiles begin with its own lines */
+}
+
+static void add_loop(job *job, int64_t count, const int64_t *step, int64_t times)
+{
+    loop *loop = &job->loop[job->loops++];
+    loop->count = count;
+    for (int i = 0; i < job->operands; i++)
+        loop->step[i] = step[i] * times;
+}
+
+static void add_row_loop(job *job)
+{
+    job->row_loop = job->loops;
+    add_loop(job, (job->rows + job->tile_rows - 1) / job->tile_rows, job->row_step, job->tile_rows);
+}
+
+static void add_column_loop(job *job)
+{
+    /* One more where streamed rows begin before their first whole tile. */
+    int64_t most = job->columns + (job->stream ? EK_LINE / job->size[0] - 1 : 0);
+    job->column_loop = job->loops;
+    add_loop(job, (most + job->tile_columns - 1) / job->tile_columns, job->column_step,
+             job->tile_columns);
+}
+
+static void plan(const ek_layout *layout, bool large, job *job)
+{
+    bool transposed;
+    int inner = layout->ndim - 1, second = second_dimension(layout, &transposed);
+    job->columns = layout->shape[inner];
+    job->rows = second >= 0 ? layout->shape[second] : 1;
+    for (int i = 0; i < layout->operands; i++) {
+        job->data[i] = layout->data[i];
+        job->column_step[i] = layout->stride[inner][i] * job->size[i];
+        job->row_step[i] = second >= 0 ? layout->stride[second][i] * job->size[i] : 0;
+    }
+    choose_tiles(job, transposed, large);
+    job->loops = 0;
+    for (int d = 0; d < inner; d++) {
+        int64_t step[EK_MAX_OPERANDS];
+        for (int i = 0; i < layout->operands; i++)
+            step[i] = layout->stride[d][i] * job->size[i];
+        if (d != second)
+            add_loop(job, layout->shape[d], step, 1);
+    }
+    /* Down the columns where they are what an operand has in its lines, so that these are used up
+     * while they are in cache. */
+    if (transposed) {
+        add_column_loop(job);
+        add_row_loop(job);
+    } else {
+        add_row_loop(job);
+        add_column_loop(job);
+    }
+}
+
+/* One row of an output that is its input, however it lies. */
+static void move_row(ek_variant variant, int64_t n, void *const *data, const int64_t *stride,
+                     int64_t size)
+{
+    ek_tile tile = {.rows = 1,
+                    .columns = n,
+                    .from = data[1],
+                    .from_column = stride[1] * size,
+                    .to = data[0],
+                    .to_column = stride[0] * size};
+    ek_tile_move(variant, &tile, size, false);
+}
+
 /* Whether one call of the kernel in the calling thread does it all. */
 static bool is_single(const ek_layout *layout)
 {
-    return layout->ndim == 0 || (layout->ndim == 1 && layout->shape[0] <= PIECE);
-}
-
-static void run_single(ek_elementwise_fn *kernel, const ek_layout *layout)
-{
-    static const int64_t zeros[EK_MAX_OPERANDS];
-    kernel(layout->size, layout->data, layout->ndim ? layout->stride[0] : zeros);
+    bool single = layout->ndim == 0 || (layout->ndim == 1 && layout->size <= PIECE);
+    for (int i = 0; i < layout->operands && layout->ndim == 1; i++)
+        single &= layout->stride[0][i] == 1;
+    return single;
 }
 
 static void run_cut(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
                     const uint8_t *size)
 {
-    int inner = layout->ndim - 1;
-    job job = {.kernel = kernel,
-               .layout = layout,
-               .row = layout->shape[inner],
-               .size = size,
-               .variant = (ek_variant)queue->variant};
-    job.pieces = (job.row + PIECE - 1) / PIECE;
-    job.rows = layout->size / job.row;
+    if (!kernel && layout->ndim == 1 && layout->size <= PIECE) {
+        move_row((ek_variant)queue->variant, layout->size, layout->data, layout->stride[0],
+                 size[0]);
+        return;
+    }
     int64_t bytes = bytes_of(layout, size);
-    job.stream = layout->stride[inner][0] == 1 && job.row * size[0] >= STREAM_ROW &&
-                 (uint64_t)bytes > ek_cpu_cache_bytes();
-    int64_t count = job.pieces * job.rows;
+    job job; /* large, so only what the call needs is set */
+    job.kernel = kernel;
+    job.variant = (ek_variant)queue->variant;
+    job.operands = layout->operands;
+    for (int i = 0; i < layout->operands; i++)
+        job.size[i] = size[i];
+    plan(layout, (uint64_t)bytes > ek_cpu_cache_bytes(), &job);
+    int64_t count = 1;
+    for (int k = 0; k < job.loops; k++)
+        count *= job.loop[k].count;
     int threads = threads_for(queue, bytes);
     if (threads == 1) {
-        run_pieces(&job, 0, count);
+        run_tiles(&job, 0, count);
         return;
     }
 #pragma omp parallel num_threads(threads)
     {
         int64_t mine = omp_get_thread_num(), all = omp_get_num_threads();
-        run_pieces(&job, count * mine / all, count * (mine + 1) / all);
+        run_tiles(&job, count * mine / all, count * (mine + 1) / all);
     }
 }
 
@@ -146,7 +404,7 @@ typedef struct single {
     ek_elementwise_fn *kernel;
     int64_t n;
     void *data[EK_MAX_OPERANDS];
-    int64_t stride[EK_MAX_OPERANDS];
+    uint8_t size[EK_MAX_OPERANDS];
 } single;
 
 static ek_status run_recorded_single(ek_queue *queue, const void *kernels, const void *what)
@@ -154,7 +412,7 @@ static ek_status run_recorded_single(ek_queue *queue, const void *kernels, const
     const single *call = what;
     (void)queue;
     (void)kernels;
-    call->kernel(call->n, call->data, call->stride);
+    ek_cpu_elementwise_row(call->kernel, call->n, call->data, call->size);
     return EK_OK;
 }
 
@@ -180,8 +438,7 @@ static ek_status record(ek_queue *queue, ek_elementwise_fn *kernel, const ek_lay
     if (is_single(layout)) {
         single call = {.kernel = kernel, .n = layout->size};
         memcpy(call.data, layout->data, operands * sizeof *call.data);
-        if (layout->ndim > 0)
-            memcpy(call.stride, layout->stride[0], operands * sizeof *call.stride);
+        memcpy(call.size, size, operands);
         return ek_cpu_record(queue, run_recorded_single, NULL, &call, sizeof call);
     }
     cut call = {.kernel = kernel, .layout = *layout};
@@ -195,7 +452,7 @@ ek_status ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel,
     if (EK_UNLIKELY(ek_recording(queue)))
         return layout->size > 0 ? record(queue, kernel, layout, size) : EK_OK;
     if (is_single(layout))
-        run_single(kernel, layout);
+        ek_cpu_elementwise_row(kernel, layout->size, layout->data, size);
     else
         run_cut(queue, kernel, layout, size);
     return EK_OK;
@@ -204,18 +461,19 @@ ek_status ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel,
 ek_status ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int operands,
                                    int64_t n, void *const *data, const uint8_t *size)
 {
-    static const int64_t ones[EK_MAX_OPERANDS] = {1, 1, 1, 1};
     ek_layout layout;
     layout.operands = operands;
     layout.ndim = 1;
     layout.size = layout.shape[0] = n;
-    memcpy(layout.data, data, (size_t)operands * sizeof *data);
-    memcpy(layout.stride[0], ones, sizeof ones);
+    for (int i = 0; i < operands; i++) {
+        layout.data[i] = data[i];
+        layout.stride[0][i] = 1;
+    }
     return ek_cpu_elementwise_layout(queue, kernel, &layout, size);
 }
 
-ek_status ek_cpu_fill_layout(ek_queue *queue, ek_elementwise_fn *kernel, ek_layout *layout,
-                             const void *value, const uint8_t *size)
+ek_status ek_cpu_fill_layout(ek_queue *queue, ek_layout *layout, const void *value,
+                             const uint8_t *size)
 {
     layout->operands = 2;
     layout->data[1] = (void *)value;
@@ -225,16 +483,20 @@ ek_status ek_cpu_fill_layout(ek_queue *queue, ek_elementwise_fn *kernel, ek_layo
         EK_TRY(ek_program_keep(ek_recording(queue), size[1], &layout->data[1]));
         memcpy(layout->data[1], value, size[1]);
     }
-    return ek_cpu_elementwise_layout(queue, kernel, layout, size);
+    return ek_cpu_elementwise_layout(queue, NULL, layout, size);
 }
 
-ek_status ek_cpu_broadcast(ek_queue *queue, ek_elementwise_fn *kernel, int64_t n, void *const *data,
-                           const uint8_t *size)
+ek_status ek_cpu_fill(ek_queue *queue, int64_t n, void *const *data, const uint8_t *size)
 {
+    static const int64_t stride[] = {1, 0};
     ek_layout layout;
+    if (n <= ek_queue_base_of(queue)->at_once) {
+        move_row((ek_variant)queue->variant, n, data, stride, size[0]);
+        return EK_OK;
+    }
     layout.ndim = 1;
     layout.size = layout.shape[0] = n;
     layout.data[0] = data[0];
     layout.stride[0][0] = 1;
-    return n > 0 ? ek_cpu_fill_layout(queue, kernel, &layout, data[1], size) : EK_OK;
+    return n > 0 ? ek_cpu_fill_layout(queue, &layout, data[1], size) : EK_OK;
 }

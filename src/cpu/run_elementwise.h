@@ -2,7 +2,10 @@
 #ifndef EK_CPU_RUN_ELEMENTWISE_H
 #define EK_CPU_RUN_ELEMENTWISE_H
 
+#include <string.h>
+
 #include "backend.h"
+#include "cpu/half.h"
 #include "cpu/variant.h"
 #include "elementwise.h"
 #include "typed.h"
@@ -11,22 +14,32 @@
  * the work is below a few microseconds even for the costliest body. */
 enum { EK_SMALL = 1024 };
 
+/* One row of contiguous elements in the calling thread. */
+static inline void ek_cpu_elementwise_row(ek_elementwise_fn *kernel, int64_t n, void *const *data,
+                                          const uint8_t *size)
+{
+    static const int64_t zeros[EK_MAX_OPERANDS];
+    if (kernel)
+        kernel(1, n, data, zeros);
+    else if (n > 0)
+        memcpy(data[0], data[1], (size_t)(n * size[0]));
+}
+
 /* Larger arrays: threads, and stores around the cache. Any arrays while the queue records. */
 ek_status ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int operands,
                                    int64_t n, void *const *data, const uint8_t *size);
 
+/* A typed call whose arguments are right; without a kernel it copies. */
 static inline ek_status ek_cpu_elementwise(ek_queue *queue, ek_elementwise_fn *kernel, int operands,
                                            int64_t n, void *const *data, const uint8_t *size)
 {
-    static const int64_t ones[EK_MAX_OPERANDS] = {1, 1, 1, 1};
     if (n > ek_queue_base_of(queue)->at_once)
         return ek_cpu_elementwise_large(queue, kernel, operands, n, data, size);
-    kernel(n, data, ones);
+    ek_cpu_elementwise_row(kernel, n, data, size);
     return EK_OK;
 }
 
-/* The same for an output and one input whose single element is used for all of it. */
-ek_status ek_cpu_broadcast(ek_queue *queue, ek_elementwise_fn *kernel, int64_t n, void *const *data,
-                           const uint8_t *size);
+/* A typed call that sets n elements of data[0] to the one at data[1]. */
+ek_status ek_cpu_fill(ek_queue *queue, int64_t n, void *const *data, const uint8_t *size);
 
 #endif
