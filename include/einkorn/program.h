@@ -19,16 +19,20 @@
  * values of what was passed by value (the value of a fill, alpha and beta of a product). The arrays
  * that it uses must be there for as long as it is run.
  *
- * While a queue records
+ * While a queue records:
  *
- *   all operations                  are recorded, matrix products included.
- *   ek_copy                         is recorded, also between pinned host memory and a GPU. One
- * that involves pageable host memory and a GPU, or two GPUs, or that the host would rearrange for a
- * GPU, is EK_UNSUPPORTED. ek_alloc, ek_array_alloc        give memory that belongs to the program:
- * it is at the same place in every run and goes when the program is closed, so it is not to be
- * freed after ek_record_end. ek_free, ek_array_free          let later calls of the recording reuse
- * such memory; of other memory EK_UNSUPPORTED. ek_queue_sync, ek_event_record, ek_event_wait,
- * ek_program_run are EK_UNSUPPORTED: they belong around a run. ek_queue_close drops the recording.
+ * - All operations are recorded, matrix products included.
+ *
+ * - ek_copy is recorded, also between pinned host memory and a GPU. One that involves pageable host
+ *   memory and a GPU, or two GPUs, or that the host would rearrange for a GPU, is EK_UNSUPPORTED.
+ *
+ * - ek_alloc and ek_array_alloc give memory that belongs to the program: it is at the same place in
+ *   every run and goes when the program is closed, so it is not to be freed after ek_record_end.
+ *   ek_free and ek_array_free let later calls of the recording reuse such memory; of other memory
+ *   they are EK_UNSUPPORTED.
+ *
+ * - ek_queue_sync, ek_event_record, ek_event_wait and ek_program_run are EK_UNSUPPORTED: they
+ * belong around a run. ek_queue_close drops the recording.
  *
  * A program is used by one thread at a time, as a queue is, and may be handed from thread to thread
  * and outlive the queue that recorded it. */
