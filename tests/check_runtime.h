@@ -15,6 +15,7 @@ TCase *ek_array_case(void);
 TCase *ek_broadcast_case(void);
 TCase *ek_overlap_case(void);
 TCase *ek_copy_case(void);
+TCase *ek_tiles_case(void);
 TCase *ek_environment_case(void);
 TCase *ek_harness_case(void);
 
