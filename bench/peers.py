@@ -49,7 +49,7 @@ NUMPY = {name: name for name in SAME} | {
     "abs": "absolute", "neg": "negative", "relu": "maximum", "add": "add", "sub": "subtract",
     "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "lt": "less",
     "le": "less_equal", "max": "amax", "min": "amin", "gemm": "matmul", "gemm_exact": "matmul",
-    "cummax": "maximum.accumulate", "cummin": "minimum.accumulate", "norm": "linalg.norm",
+    "cummax": "maximum.accumulate", "cummin": "minimum.accumulate", "norm2": "linalg.norm",
 }
 CUPYX = {"sigmoid": "expit", "erf": "erf", "softmax": "softmax", "log_softmax": "log_softmax",
          "logsumexp": "logsumexp"}
@@ -58,13 +58,13 @@ TORCH = {name: name for name in SAME} | {
     "sub": "sub", "mul": "mul", "div": "div", "pow": "pow", "eq": "eq", "lt": "lt", "le": "le",
     "max": "amax", "min": "amin", "softmax": "softmax", "log_softmax": "log_softmax",
     "gemm": "matmul", "gemm_exact": "matmul", "cummax": "cummax", "cummin": "cummin",
-    "logsumexp": "logsumexp", "norm": "linalg.vector_norm", "gelu": "_C._nn.gelu",
+    "logsumexp": "logsumexp", "norm2": "linalg.vector_norm", "gelu": "_C._nn.gelu",
     "layer_norm": "nn.functional.layer_norm", "rms_norm": "nn.functional.rms_norm",
     "fma": "addcmul",
 }
 BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "pow", "eq", "lt", "le"}
 COMPARISON = {"eq", "lt", "le"}
-REDUCTION = {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "norm", "logsumexp",
+REDUCTION = {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "norm2", "logsumexp",
              "any", "all", "count_nonzero"}
 ALONG = {"softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin"}  # an axis
 GEMM = {"gemm", "gemm_exact"}  # of square matrices
@@ -73,8 +73,8 @@ POSITIVE = {"log", "sqrt", "pow"}  # where these functions are numbers
 RESULT = {"argmax": "i64", "argmin": "i64", "count_nonzero": "i64", "any": "b8", "all": "b8"}
 
 # Functions that make their result anew: they take no out=.
-FRESH = {"numpy": {"norm", "count_nonzero", "where"},
-         "cupy": {"norm", "count_nonzero", "where", "softmax", "log_softmax", "logsumexp"},
+FRESH = {"numpy": {"norm2", "count_nonzero", "where"},
+         "cupy": {"norm2", "count_nonzero", "where", "softmax", "log_softmax", "logsumexp"},
          "torch": {"count_nonzero", "cummax", "cummin", "layer_norm", "rms_norm"}}
 
 

@@ -89,11 +89,12 @@ def _named_sets() -> dict[str, tuple[str, ...]]:
 DTYPE_SETS = _named_sets()
 
 # How an operand's dtype follows from the T of a loop, beside "T" itself and plain dtype names.
-DTYPE_RULES = ("T", "real", "sum", "mean")
+DTYPE_RULES = ("T", "real", "sum", "mean", "size", "double")
 
 
 def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
-    """The dtype that `rule` gives for T: real part, NumPy's sum or mean dtype, or a fixed one."""
+    """The dtype that `rule` gives for T: real part, NumPy's sum or mean dtype, the real part of the
+    latter, double precision, or a fixed one."""
     if rule == "T":
         return t
     if rule == "real":
@@ -104,6 +105,10 @@ def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
         return t
     if rule == "mean":
         return DTYPES["f64"] if t.group in ("bool", "int") else t
+    if rule == "size":
+        return dtype_by_rule("mean", t).real
+    if rule == "double":
+        return DTYPES["c128" if t.group == "complex" else "f64"]
     return DTYPES[rule]
 
 
@@ -134,6 +139,7 @@ class Kind:
     pairs: bool = False  # a loop for every pair of dtypes
     stored: bool = False  # bodies see elements as memory holds them
     keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
+    like: str = ""  # the family whose skeletons serve where this one has none
     table: bool = True  # has a row in the ops table
     array_call: bool = True  # has a generated array call
     moves: bool = False  # the CPU has no kernels for it: its output is its input, byte for byte
@@ -170,6 +176,12 @@ ARG_REDUCE_SLOTS = (
     *_quick_slots("in0"),  # of two elements, the one that comes first
 )
 
+# What moments add up is said by "sums": "spread" for elements and their squares about a center,
+# "squares" for squares; src/moments.h has both. finish sees the variance or the root of the sum.
+MOMENTS_SLOTS = (Slot("finish", (("a", "double"),), "double", default="a"),)
+
+SUMS = ("spread", "squares")
+
 # A row's result is result(x, term(x, top), top, rest(sum of all terms)), with the row's maximum as
 # top. An operation says in "uses" whether its result looks at x or at the term.
 ROW_SLOTS = (
@@ -192,6 +204,8 @@ KINDS = {
         Kind("fill", "fill", args=(), moves=True),
         Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
              keys=frozenset({"out", "acc", "empty"})),
+        Kind("moments", "moments", args=("x",), out="size", acc="double", slots=MOMENTS_SLOTS,
+             keys=frozenset({"sums"}), like="reduction"),
         Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
         Kind("row", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"uses"})),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),

@@ -14,14 +14,14 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, Body, Dtype, Kind, Loop, Op, Slot,
-                       dtype_by_rule, elementwise_slots)
+from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype, Kind, Loop, Op,
+                       Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits"})
 
 # Keys with a text, and with a list of texts.
-TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc"})
+TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc", "sums"})
 LISTS = frozenset({"args", "in", "edges"})
 
 BITS = ("same", "library")
@@ -157,6 +157,9 @@ class _Checker:
                 raise self.fail("'ulp' must be a number, or a dictionary of numbers by dtype")
         if self.literal.get("bits", "same") not in BITS:
             raise self.fail(f"unknown bits '{self.literal['bits']}': allowed are {', '.join(BITS)}")
+
+        if self.get("kind") == "moments" and self.get("sums") not in SUMS:
+            raise self.fail(f"unknown sums '{self.literal['sums']}': allowed are {', '.join(SUMS)}")
 
     def kind(self) -> Kind:
         name = self.get("kind")

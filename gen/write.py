@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from gen.model import DTYPES, KINDS, Op, dtype_by_rule
+from gen.model import DTYPES, KINDS, Kind, Op, dtype_by_rule
 from gen.read import TemplateError
 
 # Where a skeleton's output goes: `templates/kinds/<family>/<skeleton>.j2`, or the one in `common`.
@@ -42,9 +42,9 @@ class Tree:
     templates: Path  # holds kinds/
     out: Path
 
-    def skeleton(self, family: str, output: str) -> Path | None:
-        """The skeleton that renders `output` for a family of kinds, if it has one."""
-        for folder in (family, "common"):
+    def skeleton(self, kind: Kind, output: str) -> Path | None:
+        """The skeleton that renders `output` for a kind, if it has one."""
+        for folder in (kind.family, kind.like or kind.family, "common"):
             path = self.templates / "kinds" / folder / f"{output}.j2"
             if path.exists():
                 return path
@@ -78,14 +78,14 @@ def outputs_of(op: Op, tree: Tree) -> dict[str, Path]:
     if op.meta.get("library"):  # has no kernels of its own
         names.remove("cuda.cu")
     return {name: Path(OUTPUTS[name].format(op=op.name)) for name in names
-            if tree.skeleton(op.kind.family, name)}
+            if tree.skeleton(op.kind, name)}
 
 
 def render(env: jinja2.Environment, op: Op, tree: Tree) -> None:
     """Writes every output of one operation, then its stamp."""
     template = env.from_string(op.path.read_text(encoding="utf-8"))
     for name, path in outputs_of(op, tree).items():
-        skeleton = tree.skeleton(op.kind.family, name)
+        skeleton = tree.skeleton(op.kind, name)
         assert skeleton
         values: dict[str, Any] = {
             "skeleton": f"kinds/{skeleton.parent.name}/{skeleton.name}", "this": op,

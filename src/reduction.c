@@ -25,7 +25,7 @@ static ek_status run_nonempty(ek_queue *queue, const ek_op_info *op, int32_t loo
 }
 
 static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
-                        const int64_t *axes, bool keepdims, ek_array *out)
+                        const int64_t *axes, int64_t ddof, bool keepdims, ek_array *out)
 {
     ek_operand in, result;
     bool marked[EK_MAX_NDIM];
@@ -36,11 +36,18 @@ static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x
     EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
     EK_TRY(ek_rows_axes(op, in.ndim, naxes, axes, marked));
     EK_TRY(ek_rows_reduce(op, &in, marked, keepdims, &result, &rows));
+    rows.ddof = ddof;
     return op->run->run(queue, op, loop, &rows);
 }
 
 ek_status ek_reduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
                        const int32_t *axes, bool keepdims, ek_array *out)
+{
+    return ek_reduction_ddof(queue, op, x, naxes, axes, 0, keepdims, out);
+}
+
+ek_status ek_reduction_ddof(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
+                            const int32_t *axes, int64_t ddof, bool keepdims, ek_array *out)
 {
     int64_t wide[EK_MAX_NDIM];
     if (naxes > EK_MAX_NDIM)
@@ -48,7 +55,7 @@ ek_status ek_reduction(ek_queue *queue, const ek_op_info *op, const ek_array *x,
                        (int)naxes, EK_MAX_NDIM);
     for (int32_t i = 0; axes && i < naxes; i++)
         wide[i] = axes[i];
-    return reduce(queue, op, x, naxes, axes ? wide : NULL, keepdims, out);
+    return reduce(queue, op, x, naxes, axes ? wide : NULL, ddof, keepdims, out);
 }
 
 /* The parameters, with their defaults. */
@@ -85,7 +92,8 @@ ek_status ek_reduction_apply(ek_queue *queue, const ek_op_info *op, const ek_arr
     const int64_t *axes;
     bool keepdims;
     read_params(param_count, params, &naxes, &axes, &keepdims);
-    return reduce(queue, op, in[0], naxes, axes, keepdims, out);
+    const ek_param *ddof = ek_find_param(param_count, params, "ddof");
+    return reduce(queue, op, in[0], naxes, axes, ddof ? ddof->integer : 0, keepdims, out);
 }
 
 const ek_kind ek_kind_reduction = {ek_reduction_infer, ek_reduction_apply, run};

@@ -15,7 +15,11 @@ extern const ek_kind ek_kind_reduction_nonempty;
 ek_status ek_reduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
                        const int32_t *axes, bool keepdims, ek_array *out);
 
-/* Their part of ek_kind: parameters `axes` and `keepdims`. */
+/* The same for those that subtract ddof from the divisor. */
+ek_status ek_reduction_ddof(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
+                            const int32_t *axes, int64_t ddof, bool keepdims, ek_array *out);
+
+/* Their part of ek_kind: parameters `axes`, `keepdims` and `ddof`. */
 ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
                              const ek_param *params, ek_dtype *dtype, int32_t *ndim,
                              int64_t *shape);

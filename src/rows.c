@@ -12,7 +12,7 @@ void ek_rows_start(ek_rows *rows, const void *x, void *out)
     rows->x = x;
     rows->out = out;
     rows->count = rows->n = 1;
-    rows->out_step = 0;
+    rows->out_step = rows->ddof = 0;
     rows->kept_ndim = rows->row_ndim = 0;
 }
 

@@ -17,6 +17,7 @@ typedef struct ek_rows {
     int64_t count;    /* of rows */
     int64_t n;        /* elements of a row */
     int64_t out_step; /* from one result of a row to the next, if a row has n of them */
+    int64_t ddof;     /* what a variance subtracts from n */
     int32_t kept_ndim;
     int32_t row_ndim;
     int64_t kept_shape[EK_MAX_NDIM];
@@ -61,6 +62,13 @@ ek_status ek_rows_need_elements(const char *call, const ek_rows *rows);
 
 /* The typed call's name, ek_sum_f32; text holds at least 64 characters. */
 const char *ek_rows_call(const ek_op_info *op, int32_t loop, char *text);
+
+/* What a reduction's result may be divided by: n - ddof, or the largest number if that has more. */
+static inline int64_t ek_rows_divisor(const ek_rows *rows)
+{
+    int64_t divisor;
+    return __builtin_sub_overflow(rows->n, rows->ddof, &divisor) ? INT64_MAX : divisor;
+}
 
 /* Offsets of the first element and the (first) result of row `row`, in elements. */
 static inline void ek_rows_offsets(const ek_rows *rows, int64_t row, int64_t *x, int64_t *out)

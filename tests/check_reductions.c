@@ -13,9 +13,13 @@
 #include "einkorn/ops/max.h"
 #include "einkorn/ops/mean.h"
 #include "einkorn/ops/min.h"
+#include "einkorn/ops/norm2.h"
 #include "einkorn/ops/softmax.h"
+#include "einkorn/ops/std.h"
 #include "einkorn/ops/sum.h"
+#include "einkorn/ops/var.h"
 #include "place.h"
+#include "reference_moments.h"
 #include "reference_tree.h"
 #include "values.h"
 
@@ -82,14 +86,43 @@ TYPED(argmax, REAL_CASES(argmax) FLOAT_CASES(argmax))
 TYPED(softmax, FLOAT_CASES(softmax))
 TYPED(log_softmax, FLOAT_CASES(log_softmax))
 
+TYPED(norm2, REAL_CASES(norm2) FLOAT_CASES(norm2) COMPLEX_CASES(norm2))
+
+/* What the tests give as ddof. */
+static int64_t ddof_of(const ek_op_info *op)
+{
+    return op == &ek_op_var.info ? 1 : 0;
+}
+
+#define DDOF_CASE(op, ENUM, name)                                                                  \
+    case ENUM:                                                                                     \
+        return ek_##op##_##name(q, outer, n, inner, ddof_of(&ek_op_##op.info), x, out);
+#define DDOF_CASES(op)                                                                             \
+    DDOF_CASE(op, EK_B8, b8)                                                                       \
+    DDOF_CASE(op, EK_I8, i8)                                                                       \
+    DDOF_CASE(op, EK_I16, i16)                                                                     \
+    DDOF_CASE(op, EK_I32, i32)                                                                     \
+    DDOF_CASE(op, EK_I64, i64)                                                                     \
+    DDOF_CASE(op, EK_U8, u8)                                                                       \
+    DDOF_CASE(op, EK_U16, u16)                                                                     \
+    DDOF_CASE(op, EK_U32, u32)                                                                     \
+    DDOF_CASE(op, EK_U64, u64)                                                                     \
+    DDOF_CASE(op, EK_F16, f16)                                                                     \
+    DDOF_CASE(op, EK_BF16, bf16)                                                                   \
+    DDOF_CASE(op, EK_F32, f32)                                                                     \
+    DDOF_CASE(op, EK_F64, f64)                                                                     \
+    DDOF_CASE(op, EK_C64, c64)                                                                     \
+    DDOF_CASE(op, EK_C128, c128)
+
+TYPED(var, DDOF_CASES(var))
+TYPED(std, DDOF_CASES(std))
+
 static const operation operations[] = {
-    {&ek_op_sum.info, typed_sum},
-    {&ek_op_mean.info, typed_mean},
-    {&ek_op_max.info, typed_max},
-    {&ek_op_min.info, typed_min},
-    {&ek_op_argmax.info, typed_argmax},
-    {&ek_op_softmax.info, typed_softmax},
-    {&ek_op_log_softmax.info, typed_log_softmax},
+    {&ek_op_sum.info, typed_sum},         {&ek_op_mean.info, typed_mean},
+    {&ek_op_max.info, typed_max},         {&ek_op_min.info, typed_min},
+    {&ek_op_argmax.info, typed_argmax},   {&ek_op_var.info, typed_var},
+    {&ek_op_std.info, typed_std},         {&ek_op_norm2.info, typed_norm2},
+    {&ek_op_softmax.info, typed_softmax}, {&ek_op_log_softmax.info, typed_log_softmax},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
@@ -99,9 +132,15 @@ static bool per_element(const ek_op_info *op)
     return strcmp(op->kind, "row") == 0;
 }
 
+static bool is_moments(const ek_op_info *op)
+{
+    return strcmp(op->kind, "moments") == 0;
+}
+
 static bool needs_elements(const ek_op_info *op)
 {
-    return !per_element(op) && strcmp(op->name, "sum") != 0 && strcmp(op->name, "mean") != 0;
+    return !per_element(op) && !is_moments(op) && strcmp(op->name, "sum") != 0 &&
+           strcmp(op->name, "mean") != 0;
 }
 
 static void must(ek_status status)
@@ -120,6 +159,8 @@ static void reference(const ek_op_info *op, ek_dtype dtype, int64_t n, const voi
 {
     if (per_element(op))
         ek_reference_rowwise(op->name, dtype, n, x, out);
+    else if (is_moments(op))
+        ek_reference_moments(op->name, dtype, ddof_of(op), n, x, out);
     else
         ek_reference_reduce(op->name, dtype, n, x, out);
 }
@@ -427,7 +468,8 @@ static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_ar
     int32_t axis = call->flattened ? EK_ALL_AXES : call->axis;
     if (by_row) {
         ek_param params[] = {{.name = "keepdims", .integer = call->keepdims},
-                             {.name = "axes", .list = list, .count = count}};
+                             {.name = "axes", .list = list, .count = count},
+                             {.name = "ddof", .integer = ddof_of(op)}};
         const ek_array *const in[] = {x};
         if (per_element(op)) {
             params[0] = (ek_param){.name = "axis", .integer = axis};
@@ -435,8 +477,8 @@ static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_ar
         }
         if (strcmp(op->name, "argmax") == 0)
             params[1] = (ek_param){.name = "axis", .integer = axis};
-        return ek_apply(queue, op, in, strcmp(op->name, "argmax") == 0 && call->flattened ? 1 : 2,
-                        params, out);
+        int32_t given = op == &ek_op_argmax.info && call->flattened ? 1 : ddof_of(op) ? 3 : 2;
+        return ek_apply(queue, op, in, given, params, out);
     }
     if (op == &ek_op_sum.info)
         return ek_sum(queue, x, count, axes, call->keepdims, out);
@@ -446,6 +488,12 @@ static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_ar
         return ek_max(queue, x, count, axes, call->keepdims, out);
     if (op == &ek_op_min.info)
         return ek_min(queue, x, count, axes, call->keepdims, out);
+    if (op == &ek_op_var.info)
+        return ek_var(queue, x, count, axes, ddof_of(op), call->keepdims, out);
+    if (op == &ek_op_std.info)
+        return ek_std(queue, x, count, axes, ddof_of(op), call->keepdims, out);
+    if (op == &ek_op_norm2.info)
+        return ek_norm2(queue, x, count, axes, call->keepdims, out);
     if (op == &ek_op_argmax.info)
         return ek_argmax(queue, x, axis, call->keepdims, out);
     if (op == &ek_op_softmax.info)
@@ -790,7 +838,7 @@ static void result_of(const operation *operation, const ek_place *place, ek_dtyp
 
 START_TEST(test_cases)
 {
-    enum { SUM, MEAN, MAX, MIN, ARGMAX, SOFTMAX, LOG_SOFTMAX };
+    enum { SUM, MEAN, MAX, MIN, ARGMAX, VAR, STD, NORM2, SOFTMAX, LOG_SOFTMAX };
     const ek_place *place, *places;
     int count = ek_tested_places(&places);
     for (int p = 0; p < count; p++) {
@@ -860,10 +908,12 @@ START_TEST(test_row_lengths)
         for (int64_t i = 0; i < n; i++)
             sum += exp(x[i] - top);
         for (int p = 0; p < count; p++) {
-            result_of(&operations[6], &places[p], EK_F32, n, 1, x, (size_t)n * sizeof *out, out);
+            result_of(&operations[OPERATIONS - 1], &places[p], EK_F32, n, 1, x,
+                      (size_t)n * sizeof *out, out);
             for (int64_t i = 0; i < n; i++)
                 ck_assert_double_eq_tol(out[i], x[i] - top - log(sum), 2e-5);
-            result_of(&operations[5], &places[p], EK_F32, n, 1, x, (size_t)n * sizeof *out, out);
+            result_of(&operations[OPERATIONS - 2], &places[p], EK_F32, n, 1, x,
+                      (size_t)n * sizeof *out, out);
             for (int64_t i = 0; i < n; i++)
                 ck_assert_double_eq_tol(out[i], exp(x[i] - top) / sum, 1e-6);
         }
@@ -907,7 +957,8 @@ START_TEST(test_odd_rows)
 {
     for (int64_t n = 61; n <= 67; n++) {
         for (int skew = 0; skew < 4; skew++)
-            check_shape(&operations[5], &ek_op_softmax.info.loops[2], 9, n, 1, 1, skew);
+            check_shape(&operations[OPERATIONS - 2], &ek_op_softmax.info.loops[2], 9, n, 1, 1,
+                        skew);
     }
 }
 END_TEST

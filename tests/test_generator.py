@@ -121,7 +121,7 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "copy, fill, function, gemm, reduction, row, ternary, unary")
+                    "copy, fill, function, gemm, moments, reduction, row, ternary, unary")
 
     def test_unknown_dtype(self) -> None:
         self.refuse(GOOD.replace('"FLOATS"', '"FLOATS+f99"'), 2,
@@ -131,8 +131,8 @@ class ErrorsTest(GeneratorTest):
 
     def test_unknown_dtype_rule(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"out": "wide", "brief"'), 2,
-                    "unknown dtype rule 'wide': allowed are T, real, sum, mean, b8, i8, i16, i32, "
-                    "i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128")
+                    "unknown dtype rule 'wide': allowed are T, real, sum, mean, size, double, b8, "
+                    "i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128")
 
     def test_ulp(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"ulp": {"f23": 1}, "brief"'), 2,
@@ -154,6 +154,12 @@ class ErrorsTest(GeneratorTest):
                     "edge 'pi' is no number")
         self.refuse(GOOD.replace('"brief"', '"bits": "most", "brief"'), 2,
                     "unknown bits 'most': allowed are same, library")
+
+    def test_sums(self) -> None:
+        moments = GOOD.replace('"unary"', '"moments"').replace("body", "finish")
+        self.refuse(moments, 2, "key 'sums' is missing")
+        self.refuse(moments.replace('"dtypes"', '"sums": "cubes", "dtypes"'), 2,
+                    "unknown sums 'cubes': allowed are spread, squares")
 
     def test_missing_doc(self) -> None:
         self.refuse(GOOD.replace("{% block doc %}Doubles.{% endblock %}", ""), 2,

@@ -12,6 +12,7 @@ problem_form problem_form_of(const ek_op_info *op)
         problem_form form;
     } forms[] = {
         {"reduction", FORM_REDUCTION},
+        {"moments", FORM_REDUCTION},
         {"argreduction", FORM_REDUCTION},
         {"row", FORM_ROW},
         {"gemm", FORM_GEMM},

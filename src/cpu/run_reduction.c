@@ -12,7 +12,8 @@ enum {
     UNIT_ELEMENTS = 16384,
     /* The most results of a unit of rows. */
     UNIT_ROWS = 256,
-    LARGEST_SIZE = 16, /* bytes of an accumulator or element */
+    LARGEST_ELEMENT = 16, /* bytes */
+    LARGEST_RESULT = 48,  /* of an accumulator */
 };
 
 typedef struct job {
@@ -51,7 +52,7 @@ static void chunk_gathered(const void *data, int64_t first, int64_t n, void *res
 {
     const source *source = data;
     const ek_reduction_kernels *kernels = source->job->kernels;
-    _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
+    _Alignas(64) char buffer[EK_CHUNK * LARGEST_ELEMENT];
     ek_gather_row(source->job->rows, kernels->in_size, source->x, first, n, buffer);
     kernels->rows(1, n, n, buffer, result);
 }
@@ -64,14 +65,15 @@ static void run_unit(const job *job, int64_t index)
     const ek_rows *rows = job->rows;
     ek_unit unit = ek_units_at(&job->units, index);
     source source = {job, (const char *)rows->x + unit.x * kernels->in_size, unit.width};
-    _Alignas(64) char result[UNIT_ROWS * LARGEST_SIZE];
+    _Alignas(64) char result[UNIT_ROWS * LARGEST_RESULT];
     if (job->units.pattern == EK_ROWS && rows->n <= EK_CHUNK) {
         kernels->rows(unit.width, rows->n, ek_units_x_step(&job->units), source.x, result);
     } else {
         ek_tree tree = {&kernels->tree, unit.width, chunks[job->units.pattern], &source};
         ek_tree_reduce(&tree, rows->n, job->threads, result);
     }
-    kernels->finish(unit.width, rows->n, result, (char *)rows->out + unit.out * kernels->out_size,
+    kernels->finish(unit.width, ek_rows_divisor(rows), result,
+                    (char *)rows->out + unit.out * kernels->out_size,
                     ek_units_out_step(&job->units));
 }
 
@@ -79,8 +81,11 @@ static void run_unit(const job *job, int64_t index)
 static int64_t most_results(const ek_reduction_kernels *kernels, const ek_rows *rows,
                             ek_pattern pattern)
 {
-    if (pattern == EK_COLUMNS)
-        return EK_TREE_WIDTH_BYTES / kernels->tree.size;
+    if (pattern == EK_COLUMNS) {
+        int64_t most = kernels->width ? kernels->width : EK_TREE_WIDTH_BYTES / kernels->tree.size;
+        int64_t fits = ek_tree_width(rows->n, kernels->tree.size);
+        return most < fits ? most : fits;
+    }
     if (pattern == EK_GATHER || rows->n > EK_CHUNK)
         return 1;
     int64_t count = UNIT_ELEMENTS / (rows->n + 1) + 1;

@@ -16,9 +16,11 @@ typedef struct ek_reduction_kernels {
     /* Fills lanes from n <= EK_CHUNK rows of `width` elements, `stride` elements apart. Returns how
      * many lanes are left to be folded. */
     int64_t (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *lanes);
-    /* Results of `count` reductions of n elements, stored `stride` elements apart. */
-    void (*finish)(int64_t count, int64_t n, const void *result, void *out, int64_t stride);
+    /* Results of `count` reductions with the divisor of ek_rows_divisor, stored `stride` elements
+     * apart. */
+    void (*finish)(int64_t count, int64_t divisor, const void *result, void *out, int64_t stride);
     uint8_t in_size, out_size;
+    uint8_t width; /* the most columns of a chunk, if not EK_TREE_WIDTH_BYTES of them */
 } ek_reduction_kernels;
 
 #endif

@@ -19,6 +19,12 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+int64_t ek_tree_width(int64_t n, int64_t size)
+{
+    int64_t lanes = ek_tree_lanes(n > EK_CHUNK ? divide_up(n, EK_CHUNK) : 1);
+    return EK_TREE_LANES_BYTES / (lanes * size);
+}
+
 static void reduce(const ek_tree *tree, int64_t first, int64_t n, int threads, void *result);
 
 /* The results of `count` parts of `part` elements; `n` elements are left from `first` on. Threads
@@ -51,7 +57,8 @@ static void reduce_level(const ek_tree *tree, int64_t first, int64_t n, int thre
     while (divide_up(n, part) > EK_CHUNK)
         part *= EK_CHUNK;
     int64_t parts = divide_up(n, part);
-    int64_t group = PARTS_BYTES / (tree->width * kernels->size) / EK_LANES * EK_LANES;
+    int64_t group = PARTS_BYTES / (tree->width * kernels->size);
+    group = group < parts ? group / EK_LANES * EK_LANES : parts;
     int64_t used = ek_tree_lanes(parts);
     kernels->start(used * tree->width, lanes);
     for (int64_t done = 0; done < parts; done += group) {

@@ -9,7 +9,8 @@
 
 enum {
     /* Results that a chunk kernel computes side by side have at most this many bytes, so that the
-     * lanes of all of them (EK_LANES times as much) fit the second-level cache and the stack. */
+     * lanes of all of them (EK_LANES times as much) fit the second-level cache and the stack. With
+     * fewer lanes than EK_LANES there may be more; ek_tree_width says how many. */
     EK_TREE_WIDTH_BYTES = 512,
     EK_TREE_LANES_BYTES = EK_TREE_WIDTH_BYTES * EK_LANES,
 };
@@ -34,11 +35,14 @@ typedef struct ek_tree_kernels {
 /* What is reduced: `width` results side by side, whose elements only `chunk` knows. */
 typedef struct ek_tree {
     const ek_tree_kernels *kernels;
-    int64_t width; /* width * kernels->size is at most EK_TREE_WIDTH_BYTES */
+    int64_t width; /* at most ek_tree_width */
     /* Reduces elements first to first + n of each result; n is at most EK_CHUNK. */
     void (*chunk)(const void *source, int64_t first, int64_t n, void *result);
     const void *source;
 } ek_tree;
+
+/* The most results of `size` bytes that may be reduced side by side from n elements. */
+int64_t ek_tree_width(int64_t n, int64_t size);
 
 /* Reduces n elements to tree->width accumulators, with that many threads over the chunks. */
 void ek_tree_reduce(const ek_tree *tree, int64_t n, int threads, void *result);

@@ -10,13 +10,19 @@
 #include "einkorn/queue.h"
 #include "error.h"
 
+/* Bytes of a number that lanes keep of a column, and of what a chunk is reduced to. */
+typedef struct ek_cuda_sizes {
+    uint8_t lane, part;
+} ek_cuda_sizes;
+
 /* The kernels of one operation: its fatbin, embedded as data, and the names in it. Generated. */
 typedef struct ek_cuda_kernels {
     const char *op;
     const void *image;
     int32_t count;
     const char *const *names;
-    _Atomic(void *) *loaded; /* a CUkernel for each name; null until first used */
+    const ek_cuda_sizes *sizes; /* (reductions) for each loop */
+    _Atomic(void *) *loaded;    /* a CUkernel for each name; null until first used */
 } ek_cuda_kernels;
 
 typedef struct ek_grid {

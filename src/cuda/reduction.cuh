@@ -13,14 +13,40 @@ struct ek_no_context {
     }
 };
 
+/* What a chunk is reduced to and how that goes on: to an accumulator, which is an element of the
+ * next level, unless Op says otherwise. Then it has a type Join, an Op of its own for the results
+ * of chunks, the functions about(context, n, load), which may look at the chunk's elements first,
+ * and close(a, context, n), and lane_size. */
+template <typename...> using ek_void = void;
+
+template <typename Op, typename = void> struct ek_chunk_end {
+    using Join = Op;
+
+    static constexpr int lane_size = sizeof(typename Op::Acc); /* a number of a lane */
+
+    template <typename Load> EK_INLINE void about(typename Op::Context &, int, const Load &)
+    {
+    }
+    EK_INLINE typename Op::Acc close(typename Op::Acc a, const typename Op::Context &, int)
+    {
+        return a;
+    }
+};
+
+template <typename Op> struct ek_chunk_end<Op, ek_void<typename Op::Join>> : Op {
+};
+
 template <typename Op> struct ek_reduction {
     using In = typename Op::In;
     using Acc = typename Op::Acc;
     using Out = typename Op::Out;
     using Context = typename Op::Context;
+    using End = ek_chunk_end<Op>;
+    using Join = typename End::Join;
+    using Part = typename Join::Acc;
     using Pack = ek_row_pack<In, EK_CUDA_PACK>;
 
-    static constexpr int columns_of_thread = EK_CUDA_COLUMNS(sizeof(In), sizeof(Acc));
+    static constexpr int columns_of_thread = EK_CUDA_COLUMNS(sizeof(In), End::lane_size);
     /* Steps whose loads are under way together: some 128 bytes a thread. */
     static constexpr int ahead = sizeof(In) >= 16 ? 2 : sizeof(In) >= 4 ? 32 / (int)sizeof(In) : 16;
 
@@ -112,6 +138,7 @@ template <typename Op> struct ek_reduction {
             x += outer * plane.outer_x + inner * plane.inner_x;
             context = Context::of(plane.context, at.row);
         }
+        End::about(context, at.n, [&](int i) { return x[i]; });
         Acc result;
         if (plane.group == 32 && Pack::fits(x)) /* the same for all threads of a warp */
             result = packed(at.n, at.thread, x, at.first, context);
@@ -120,11 +147,12 @@ template <typename Op> struct ek_reduction {
                             [&](int i) { return Op::element(x[i], at.first + i, context); });
         if (!at.inside || at.thread != 0)
             return;
+        Part part = End::close(result, context, at.n);
         if (plane.parts)
-            ((Acc *)plane.parts)[at.row * plane.chunks + at.chunk] = result;
+            ((Part *)plane.parts)[at.row * plane.chunks + at.chunk] = part;
         else
             ((Out *)plane.out)[outer * plane.outer_out + inner * plane.inner_out] =
-                Op::finish(result, plane.n);
+                Op::finish(part, plane.divisor);
     }
 
     /* Rows of any layout. */
@@ -137,30 +165,33 @@ template <typename Op> struct ek_reduction {
             x += ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
             context = Context::of(rows.context, at.row);
         }
-        store(rows, at, spread(at.n, at.thread, rows.group, [&](int i) {
-                  return Op::element(x[ek_element_offset(rows, at.first + i)], at.first + i,
-                                     context);
-              }));
+        auto load = [&](int i) { return x[ek_element_offset(rows, at.first + i)]; };
+        End::about(context, at.n, load);
+        Acc result = spread(at.n, at.thread, rows.group,
+                            [&](int i) { return Op::element(load(i), at.first + i, context); });
+        store(rows, at, End::close(result, context, at.n));
     }
 
     /* Results of chunks, which are the elements of the next level. */
     EK_INLINE void join(const ek_cuda_rows &rows)
     {
         ek_chunk at(rows.count, rows.chunks, rows.n, rows.group);
-        const Acc *from = (const Acc *)rows.from + (at.inside ? at.row * rows.n + at.first : 0);
-        store(rows, at, spread(at.n, at.thread, rows.group, [&](int i) { return from[i]; }));
+        const Part *from = (const Part *)rows.from + (at.inside ? at.row * rows.n + at.first : 0);
+        store(rows, at, ek_reduction<Join>::spread(at.n, at.thread, rows.group, [&](int i) {
+                  return from[i];
+              }));
     }
 
-    EK_INLINE void store(const ek_cuda_rows &rows, const ek_chunk &at, Acc result)
+    EK_INLINE void store(const ek_cuda_rows &rows, const ek_chunk &at, Part result)
     {
         if (!at.inside || at.thread != 0)
             return;
         if (rows.parts)
-            ((Acc *)rows.parts)[at.row * rows.chunks + at.chunk] = result;
+            ((Part *)rows.parts)[at.row * rows.chunks + at.chunk] = result;
         else
             ((Out *)
                  rows.out)[ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_out)] =
-                Op::finish(result, rows.total);
+                Op::finish(result, rows.divisor);
     }
 
     /* Neighbouring rows whose first elements lie one after the other. A thread reduces some lanes
@@ -191,6 +222,8 @@ template <typename Op> struct ek_reduction {
         for (int v = 0; v < width; v++) {
             bool inside = n > 0 && column + v * apart < plane.inner;
             context[v] = inside ? Context::of(plane.context, row + v * apart) : Context();
+            End::about(context[v], inside ? n : 0,
+                       [&](int i) { return x[i * plane.step + v * apart]; });
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++)
                 lane[i][v] = Op::identity();
@@ -207,12 +240,13 @@ template <typename Op> struct ek_reduction {
         for (int v = 0; v < width; v++) {
             if (v * apart >= count)
                 continue;
+            Part part = End::close(lane[0][v], context[v], n);
             if (plane.parts)
-                ((Acc *)plane.parts)[(row + v * apart) * plane.chunks + chunk] = lane[0][v];
+                ((Part *)plane.parts)[(row + v * apart) * plane.chunks + chunk] = part;
             else
                 ((Out *)
                      plane.out)[outer * plane.outer_out + (column + v * apart) * plane.inner_out] =
-                    Op::finish(lane[0][v], plane.n);
+                    Op::finish(part, plane.divisor);
         }
     }
 

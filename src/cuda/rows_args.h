@@ -43,6 +43,7 @@ typedef struct ek_cuda_plane {
     int64_t chunks;      /* of a row */
     int64_t step;        /* between elements of a row */
     int64_t out_step;    /* between results of a row */
+    int64_t divisor;     /* of a row's result */
     int64_t outer, outer_x, outer_out;
     int64_t inner, inner_x, inner_out;
     int32_t group;  /* rows: threads of a row, a power of two up to 32 */
@@ -61,7 +62,7 @@ typedef struct ek_cuda_rows {
     int64_t count; /* of rows */
     int64_t n;     /* elements of a row at this level */
     int64_t chunks;
-    int64_t total; /* elements of a row in x */
+    int64_t divisor; /* of a row's result */
     int64_t out_step;
     int32_t group;
     int32_t kept_ndim, row_ndim;

@@ -66,9 +66,10 @@ void ek_cuda_rows_of(const ek_rows *rows, ek_cuda_rows *args)
     args->from = args->parts = NULL;
     args->context = NULL;
     args->count = rows->count;
-    args->n = args->total = rows->n;
+    args->n = rows->n;
     args->chunks = ek_cuda_chunks(rows->n);
     args->out_step = rows->out_step;
+    args->divisor = ek_rows_divisor(rows);
     args->group = ek_cuda_group(rows->n);
     args->kept_ndim = rows->kept_ndim;
     args->row_ndim = rows->row_ndim;
@@ -80,17 +81,17 @@ void ek_cuda_rows_of(const ek_rows *rows, ek_cuda_rows *args)
 }
 
 /* Bytes of one level's results. */
-static size_t level_bytes(int64_t count, int64_t acc_size)
+static size_t level_bytes(int64_t count, int64_t size)
 {
     enum { ALIGN = 256 };
-    return (size_t)(divide_up(count * acc_size, ALIGN) * ALIGN);
+    return (size_t)(divide_up(count * size, ALIGN) * ALIGN);
 }
 
-size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t acc_size)
+size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t size)
 {
     size_t bytes = 0;
     for (int64_t n = rows->n; n > EK_CHUNK; n = ek_cuda_chunks(n))
-        bytes += level_bytes(rows->count * ek_cuda_chunks(n), acc_size);
+        bytes += level_bytes(rows->count * ek_cuda_chunks(n), size);
     return bytes;
 }
 
@@ -110,7 +111,7 @@ ek_status ek_cuda_launch_units(ek_queue *queue, const ek_cuda_kernels *kernels, 
 static ek_status launch_columns(ek_queue *queue, const ek_cuda_reduction *reduction,
                                 ek_cuda_plane *plane)
 {
-    int32_t columns = EK_CUDA_COLUMNS((int32_t)reduction->in_size, (int32_t)reduction->acc_size);
+    int32_t columns = EK_CUDA_COLUMNS((int32_t)reduction->in_size, (int32_t)reduction->sizes.lane);
     int64_t pack = reduction->in_size * columns;
     int64_t align = pack < 16 ? pack : 16;
     plane->packed = (uintptr_t)plane->x % (uintptr_t)align == 0 && plane->inner % columns == 0 &&
@@ -139,6 +140,7 @@ static ek_status launch_first(ek_queue *queue, const ek_cuda_reduction *reductio
     if (ek_cuda_plane_of(rows, &plane)) {
         plane.parts = args->parts;
         plane.context = reduction->context;
+        plane.divisor = args->divisor;
         plane.group = args->group;
         if (rows->row_ndim == 1 && rows->n > 0 && plane.step != 1 && plane.inner_x == 1)
             return launch_columns(queue, reduction, &plane);
@@ -161,7 +163,7 @@ ek_status ek_cuda_reduce_rows(ek_queue *queue, const ek_cuda_reduction *reductio
     args.parts = args.chunks > 1 ? room : NULL;
     EK_TRY(launch_first(queue, reduction, rows, &args));
     while (args.parts) {
-        room += level_bytes(args.count * args.chunks, reduction->acc_size);
+        room += level_bytes(args.count * args.chunks, reduction->sizes.part);
         args.from = args.parts;
         args.n = args.chunks;
         args.chunks = ek_cuda_chunks(args.n);

@@ -15,11 +15,12 @@ enum {
     EK_CUDA_REDUCTION_KERNELS
 };
 
-/* A reduction to launch: its kernels by index, bytes of an element and of an accumulator. */
+/* A reduction to launch: its kernels by index, bytes of an element. */
 typedef struct ek_cuda_reduction {
     const ek_cuda_kernels *kernels;
     int32_t kernel[EK_CUDA_REDUCTION_KERNELS]; /* no kernel for rows: -1; strided does it */
-    int64_t in_size, acc_size;
+    int64_t in_size;
+    ek_cuda_sizes sizes;
     const void *context; /* (optional) a number for each row, for the operation */
     char *parts;         /* room for ek_cuda_parts_bytes */
 } ek_cuda_reduction;
@@ -34,8 +35,8 @@ void ek_cuda_rows_of(const ek_rows *rows, ek_cuda_rows *args);
 /* Chunks of n elements. */
 int64_t ek_cuda_chunks(int64_t n);
 
-/* Workspace for the results of chunks; 0 if rows have one chunk. */
-size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t acc_size);
+/* Workspace for the results of chunks, of `size` bytes each; 0 if rows have one chunk. */
+size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t size);
 
 /* Reduces each row to a result in rows->out. */
 ek_status ek_cuda_reduce_rows(ek_queue *queue, const ek_cuda_reduction *reduction,
