@@ -7,8 +7,13 @@
 /* Elements that are converted at once: few enough for the first-level cache. */
 enum { BLOCK = 512 };
 
+/* REST: before what converts the few elements that the vectors leave. The baseline has no
+ * instructions for it, so there it is the vectorized loop. */
 #if EK_VEC_BYTES > 16
 #    define NEAREST _MM_FROUND_TO_NEAREST_INT
+#    define REST EK_SCALAR
+#else
+#    define REST (void)0
 #endif
 
 static void widen_f16(int64_t n, const ek_f16 *from, float *to)
@@ -21,8 +26,10 @@ static void widen_f16(int64_t n, const ek_f16 *from, float *to)
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from + i))));
 #endif
-    for (; i < n; i++)
+    for (; i < n; i++) {
+        REST;
         to[i] = ek_load_f16(from[i]);
+    }
 }
 
 static void narrow_f16(int64_t n, const float *from, ek_f16 *to)
@@ -35,8 +42,10 @@ static void narrow_f16(int64_t n, const float *from, ek_f16 *to)
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((void *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), NEAREST));
 #endif
-    for (; i < n; i++)
+    for (; i < n; i++) {
+        REST;
         to[i] = ek_store_f16(from[i]);
+    }
 }
 
 static void widen_bf16(int64_t n, const ek_bf16 *from, float *to)

@@ -256,6 +256,14 @@ static bool any_packed(const job *job)
     return any;
 }
 
+/* The columns of tiles that are transposed, cut so that the last ones are not too few to be so. */
+static int64_t even_part(int64_t columns)
+{
+    int64_t parts = (columns + TURNED_COLUMNS - 1) / TURNED_COLUMNS;
+    int64_t part = (columns + parts - 1) / parts;
+    return least(columns, (part + EK_LINE - 1) / EK_LINE * EK_LINE);
+}
+
 /* How large the tiles are, and which operands are packed. */
 static void choose_tiles(job *job, bool transposed, bool large)
 {
@@ -286,7 +294,7 @@ static void choose_tiles(job *job, bool transposed, bool large)
         limit = STREAM_BYTES / job->size[0];
     else
         limit = buffers ? PACKED_BYTES / widest : PIECE;
-    job->tile_columns = least(job->columns, transposed ? TURNED_COLUMNS : limit);
+    job->tile_columns = transposed ? even_part(job->columns) : least(job->columns, limit);
     job->tile_rows = least(job->rows, at_least_1(limit / job->tile_columns));
     if (job->stream && !lines && !transposed)
         job->tile_rows = 1; /* so that every row's tiles begin with its own lines */
