@@ -71,6 +71,14 @@ ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *nd
  * must not overlap src unless they are the same array. */
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src);
 
+/* Shifts x cyclically along `count` axes: the element at index i of an axis of n elements goes to
+ * (i + shift) modulo n. Shifts have any sign and size; negative axes count from the end; the shifts
+ * of an axis that is named twice add up. With count = 0 it is a copy. x and out are on the queue's
+ * device and have the same shape and dtype and any strides. out must not overlap x at all, nor
+ * itself: EK_OVERLAP. An axis that x does not have is EK_INVALID_ARGUMENT. Every bit is kept. */
+ek_status ek_roll(ek_queue *queue, const ek_array *x, int32_t count, const int64_t *shifts,
+                  const int32_t *axes, ek_array *out);
+
 #ifdef __cplusplus
 }
 #endif
