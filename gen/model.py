@@ -23,6 +23,16 @@ class Dtype:
         return "EK_" + self.name.upper()
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Size and alignment in memory, in bits."""
+        return (self.bits, self.real.bits)
+
+    @property
+    def signless(self) -> tuple[str, int]:
+        """What a dtype is if the sign of integers does not matter."""
+        return (self.group if self.group == "int" else self.name, self.bits)
+
+    @property
     def compute(self) -> Dtype:
         return DTYPES[self.compute_name or self.name]
 
@@ -142,7 +152,8 @@ class Kind:
     like: str = ""  # the family whose skeletons serve where this one has none
     table: bool = True  # has a row in the ops table
     array_call: bool = True  # has a generated array call
-    moves: bool = False  # the CPU has no kernels for it: its output is its input, byte for byte
+    moves: bool = False  # its output is its input, byte for byte: no kernels for the CPU, and on
+    # CUDA one for all dtypes of a size
 
 
 # Where combining takes much more than one instruction, quick may do for usual elements: the result
@@ -314,3 +325,20 @@ class Op:
         """The loops that loops with half types run between conversions."""
         wide = [self.widened(loop) for loop in self.loops if not loop.converts]
         return [loop for loop in self.loops if loop in wide]
+
+    def kernel(self, loop: Loop) -> Loop:
+        """The loop whose CUDA kernels serve this one: the first that does the same to bits."""
+
+        def bits(loop: Loop) -> object:
+            if self.kind.moves:
+                return loop.out.place
+            return tuple(dtype.signless for dtype in (*loop.ins, loop.out))
+
+        if not self.kind.moves and not self.meta.get("signless"):
+            return loop
+        return next(other for other in self.loops if bits(other) == bits(loop))
+
+    @property
+    def kernels(self) -> tuple[Loop, ...]:
+        """The loops that have CUDA kernels of their own."""
+        return tuple(loop for loop in self.loops if self.kernel(loop) == loop)

@@ -18,7 +18,7 @@ from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype
                        Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
-    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits"})
+    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless"})
 
 # Keys with a text, and with a list of texts.
 TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc", "sums"})
@@ -155,6 +155,8 @@ class _Checker:
         for value in ulp.values() if isinstance(ulp, dict) else [ulp]:
             if not isinstance(value, (int, float)):
                 raise self.fail("'ulp' must be a number, or a dictionary of numbers by dtype")
+        if not isinstance(self.literal.get("signless", False), bool):
+            raise self.fail("'signless' must be True or False")
         if self.literal.get("bits", "same") not in BITS:
             raise self.fail(f"unknown bits '{self.literal['bits']}': allowed are {', '.join(BITS)}")
 

@@ -19,14 +19,16 @@ ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value
     if (layout.size == 0)
         return EK_OK;
     uint8_t size = (uint8_t)ek_dtype_size(operand.dtype);
+    const ek_b8 truth = *(const ek_b8 *)value != 0;
+    if (operand.dtype == EK_B8)
+        value = &truth;
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
         /* The row has every dtype, in the enum's order. */
         return ek_cuda_fill_layout(queue, kernels, (int32_t)operand.dtype, &layout, value, size);
 #endif
     uint8_t sizes[EK_MAX_OPERANDS] = {size, size};
-    const ek_b8 truth = *(const uint8_t *)value != 0;
-    return ek_cpu_fill_layout(queue, &layout, operand.dtype == EK_B8 ? &truth : value, sizes);
+    return ek_cpu_fill_layout(queue, &layout, value, sizes);
 }
 
 const ek_param_info ek_fill_params[EK_FILL_PARAMS] = {

@@ -334,7 +334,7 @@ START_TEST(refused_and_empty_calls_launch_nothing)
 }
 END_TEST
 
-/* Which kernel a layout gets: the dimensions' order alone does not make it a strided one. */
+/* Which kernel a layout gets: the order of dimensions alone does not make it another one. */
 START_TEST(layouts_choose_kernels)
 {
     ek_queue *queue = open_queue("cuda");
@@ -347,13 +347,13 @@ START_TEST(layouts_choose_kernels)
     ck_assert_str_eq(fake.last_launch().kernel, "ek_add_f32");
     a.strides = wide;
     OK(ek_add(queue, &a, &a, &out));
-    ck_assert_str_eq(fake.last_launch().kernel, "ek_add_f32_strided");
+    ck_assert_str_eq(fake.last_launch().kernel, "ek_add_f32_walk");
     out.strides = NULL;
     OK(ek_add(queue, &a, &a, &out));
     ck_assert_str_eq(fake.last_launch().kernel, "ek_add_f32");
     a.strides = row;
     OK(ek_add(queue, &a, &a, &out));
-    ck_assert_str_eq(fake.last_launch().kernel, "ek_add_f32_strided");
+    ck_assert_str_eq(fake.last_launch().kernel, "ek_add_f32_lines");
     OK(ek_free(queue, x));
     ek_queue_close(queue);
 }

@@ -22,6 +22,7 @@ EK_LOOP_TEST(reference)
 EK_LOOP_TEST(bits)
 EK_LOOP_TEST(lengths)
 EK_LOOP_TEST(strides)
+EK_LOOP_TEST(tiles)
 EK_LOOP_TEST(broadcast)
 EK_LOOP_TEST(overlap)
 EK_LOOP_TEST(table)
@@ -29,8 +30,8 @@ EK_LOOP_TEST(typed_refusals)
 EK_LOOP_TEST(array_refusals)
 
 static const TTest *const *const cases[] = {
-    &reference_case, &bits_case,  &lengths_case,        &strides_case,        &broadcast_case,
-    &overlap_case,   &table_case, &typed_refusals_case, &array_refusals_case,
+    &reference_case, &bits_case,    &lengths_case, &strides_case,        &tiles_case,
+    &broadcast_case, &overlap_case, &table_case,   &typed_refusals_case, &array_refusals_case,
 };
 
 enum { CASES = sizeof cases / sizeof cases[0] };

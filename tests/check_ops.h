@@ -15,6 +15,7 @@ void ek_test_lengths(const ek_op_test *test, int loop);
 
 /* Strides of either sign and zero, transposed and padded arrays, broadcasting. */
 void ek_test_strides(const ek_op_test *test, int loop);
+void ek_test_tiles(const ek_op_test *test, int loop);
 void ek_test_broadcast(const ek_op_test *test, int loop);
 
 /* The output as an input, interleaved with one, and overlapping one. */

@@ -40,18 +40,25 @@ void ek_test_lengths(const ek_op_test *test, int loop)
     check_length(test, loop, bytes ? LARGE_BYTES : LARGE, 2);
 }
 
-/* One scene out of a view for each operand, computed as an array call. */
-static void check_views(const ek_op_test *test, int loop, ek_view *views, const char *text)
+/* One scene out of a view for each operand, computed as an array call. Operand k begins k * skew
+ * elements after a boundary. */
+static void check_skewed(const ek_op_test *test, int loop, ek_view *views, int skew,
+                         const char *text)
 {
     ek_scene scene;
     ek_scene_open(&scene, test, loop);
     for (int k = 0; k < scene.operands; k++) {
         views[k].dtype = ek_operand_dtype(test, loop, k);
-        ek_scene_place(&scene, k, &views[k], k & 1);
+        ek_scene_place(&scene, k, &views[k], k * skew);
     }
     ek_scene_fill(&scene, 2);
     ek_scene_check(&scene, EK_ARRAY_CALL, text);
     ek_scene_close(&scene);
+}
+
+static void check_views(const ek_op_test *test, int loop, ek_view *views, const char *text)
+{
+    check_skewed(test, loop, views, 1, text);
 }
 
 /* One dimension with every combination of steps. */
@@ -125,6 +132,69 @@ void ek_test_strides(const ek_op_test *test, int loop)
         set_strides(&views[k], padded);
     }
     check_views(test, loop, views, "211 padded rows");
+}
+
+/* Two dimensions, longer than the tiles of any kernel. */
+static void check_tiles(const ek_op_test *test, int loop)
+{
+    static const int64_t shape[] = {70, 141};
+    static const struct {
+        const char *name;
+        int64_t stride[2];
+    } layouts[] = {
+        {"C order", {141, 1}},
+        {"padded rows", {144, 1}},
+        {"transposed", {1, 70}},
+        {"rows backward", {143, -1}},
+        {"columns backward", {-1, 71}},
+        {"every other", {290, 2}},
+        {"a row", {0, 1}},
+        {"a column", {1, 0}},
+        {"one element", {0, 0}},
+    };
+    enum { OUTPUTS = 6, LAYOUTS = sizeof layouts / sizeof layouts[0] };
+    for (int i = 0; i < OUTPUTS * LAYOUTS; i++) {
+        ek_view views[EK_SCENE_OPERANDS];
+        char text[96];
+        int in = i / OUTPUTS;
+        for (int k = 0; k <= test->info->inputs; k++) {
+            views[k] = ek_view_of(EK_B8, 2, shape);
+            set_strides(&views[k], layouts[k ? (in + (k - 1) * i) % LAYOUTS : i % OUTPUTS].stride);
+        }
+        snprintf(text, sizeof text, "out in %s, first input in %s", layouts[i % OUTPUTS].name,
+                 layouts[in].name);
+        check_skewed(test, loop, views, i % 4, text);
+    }
+}
+
+/* Three dimensions in every order. */
+static void check_orders(const ek_op_test *test, int loop)
+{
+    static const int64_t shape[] = {6, 35, 66};
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    enum { ORDERS = sizeof orders / sizeof orders[0] };
+    for (int i = 0; i < 2 * ORDERS; i++) {
+        ek_view views[EK_SCENE_OPERANDS];
+        char text[96];
+        for (int k = 0; k <= test->info->inputs; k++) {
+            const int *order = orders[(k ? i + k - 1 : i / ORDERS) % ORDERS];
+            int64_t step = 1;
+            views[k] = ek_view_of(EK_B8, 3, shape);
+            for (int d = 2; d >= 0; d--) {
+                views[k].stride[order[d]] = step;
+                step *= shape[order[d]];
+            }
+        }
+        snprintf(text, sizeof text, "dimensions in order %d", i);
+        check_skewed(test, loop, views, i / ORDERS, text);
+    }
+}
+
+void ek_test_tiles(const ek_op_test *test, int loop)
+{
+    check_tiles(test, loop);
+    check_orders(test, loop);
 }
 
 void ek_test_broadcast(const ek_op_test *test, int loop)

@@ -116,7 +116,11 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
                     "unknown key 'color': allowed are bits, brief, domain, dtypes, edges, kind, "
-                    "out, reference, ulp")
+                    "out, reference, signless, ulp")
+
+    def test_signless(self) -> None:
+        self.refuse(GOOD.replace('"brief"', '"signless": 1, "brief"'), 2,
+                    "'signless' must be True or False")
 
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,

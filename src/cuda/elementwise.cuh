@@ -8,33 +8,49 @@
 #include "cuda/elementwise_args.h"
 
 #define EK_KERNEL extern "C" __global__ void __launch_bounds__(EK_CUDA_THREADS)
+#define EK_BOUNDED_KERNEL(blocks)                                                                  \
+    extern "C" __global__ void __launch_bounds__(EK_CUDA_THREADS, blocks)
 #define EK_INLINE static __device__ __forceinline__
+#define EK_MEMBER __device__ __forceinline__
+#define EK_SHARED static __device__ __noinline__
 
 /* Neighbouring elements that are loaded and stored at once. */
 template <typename T, int width> struct alignas(sizeof(T) * width) ek_pack {
     T at[width];
 };
 
-/* The packs of one thread, a block's width apart, so that neighbours touch neighbouring memory. */
-template <typename T, int width, int packs> struct ek_packs {
-    using pack = ek_pack<T, width>;
-
-    pack at[packs];
-
-    /* Those that end before n; the rest stays as it is. */
-    __device__ __forceinline__ ek_packs(const T *from, int64_t i, int64_t n)
-    {
-#pragma unroll
-        for (int p = 0; p < packs; p++, i += EK_CUDA_THREADS * width)
-            if (i + width <= n)
-                at[p] = *(const pack *)(from + i);
-    }
-
-    EK_INLINE bool fit(const T *memory)
-    {
-        return (uintptr_t)memory % sizeof(pack) == 0;
-    }
+/* The same as bits: words, which the compiler does not take apart into bytes. */
+template <int bytes> struct alignas(bytes) ek_raw {
+    uint32_t word[bytes / 4];
 };
+template <> struct ek_raw<2> {
+    uint16_t word[1];
+};
+template <> struct ek_raw<1> {
+    uint8_t word[1];
+};
+
+/* Elements as bits, so that code that only moves them is shared by dtypes. */
+template <int size, int align> struct ek_bits;
+template <> struct ek_bits<1, 1> {
+    using type = uint8_t;
+};
+template <> struct ek_bits<2, 2> {
+    using type = uint16_t;
+};
+template <> struct ek_bits<4, 4> {
+    using type = uint32_t;
+};
+template <> struct ek_bits<8, 8> {
+    using type = uint64_t;
+};
+template <> struct ek_bits<8, 4> {
+    using type = ek_c64;
+};
+template <> struct ek_bits<16, 8> {
+    using type = ek_c128;
+};
+template <typename T> using ek_bits_of = typename ek_bits<sizeof(T), alignof(T)>::type;
 
 EK_INLINE constexpr int ek_largest(int a)
 {
@@ -46,116 +62,400 @@ template <typename... Rest> EK_INLINE constexpr int ek_largest(int a, int b, Res
     return ek_largest(a > b ? a : b, rest...);
 }
 
-/* x / divisor, for x below 2^31; see ek_cuda_walk. */
-EK_INLINE uint32_t ek_divide(uint32_t x, uint32_t multiplier, uint32_t shift)
+EK_INLINE constexpr int ek_log2(int power)
 {
-    return (__umulhi(x, multiplier) + x) >> shift;
+    return power > 1 ? 1 + ek_log2(power / 2) : 0;
 }
 
-template <typename Op, typename Out, typename... In> struct ek_elementwise {
-    static constexpr int largest = ek_largest(sizeof(Out), sizeof(In)...);
-    static constexpr int width = EK_CUDA_WIDTH(largest);
-    static constexpr int packs = EK_CUDA_PACKS(largest);
-    static constexpr int tile = EK_CUDA_TILE(largest);
-    static constexpr int operands = 1 + sizeof...(In);
+EK_INLINE uint32_t ek_divide(uint32_t i, const ek_cuda_length &by)
+{
+    return (__umulhi(i, by.multiplier) + i) >> by.shift;
+}
 
-    /* A block computes one tile: by packs if every operand's memory allows it, the rest one by one.
-     * All loads of a thread come before its first store: the output may be an input, so the
-     * compiler could not bring them forward itself. */
-    EK_INLINE void contiguous(int64_t n, Out *out, const In *...in)
+/* Memory of a block: 16 bytes a thread. */
+EK_INLINE char *ek_shared_memory()
+{
+    static __shared__ __align__(16) char shared[EK_CUDA_THREADS * 16];
+    return shared;
+}
+
+/* The thread's own place in it. */
+EK_INLINE void *ek_own_place()
+{
+    return ek_shared_memory() + threadIdx.x * 16;
+}
+
+/* Where a thread works: on packs of one line, as far apart as the tile is wide in threads, so that
+ * neighbours touch neighbouring memory. */
+template <int operands, int width, int packs> struct ek_place {
+    int64_t offset[operands]; /* of the line, in elements */
+    int64_t i;                /* the first pack's first element in the line; may be negative */
+    int64_t n;                /* elements of the line; 0 if there is no such line */
+    uint32_t y;               /* if turned: the line's index in the last dimension */
+
+    EK_MEMBER ek_place(const ek_cuda_walk &walk, int size)
     {
-        int64_t first = (int64_t)blockIdx.x * tile;
-        int64_t end = first + tile < n ? first + tile : n;
-        if (ek_packs<Out, width, packs>::fit(out) && (ek_packs<In, width, packs>::fit(in) && ...)) {
-            int64_t i = first + threadIdx.x * width;
-            store(i, n, out, ek_packs<In, width, packs>(in, i, n)...);
-            first = end - (end - first) % width;
-        }
+        uint32_t band = ek_divide(blockIdx.x, walk.tiles);
+        uint32_t tile = blockIdx.x - band * walk.tiles.length;
+        uint32_t row = threadIdx.x >> walk.across, column = threadIdx.x & ((1 << walk.across) - 1);
+        uint32_t line = band << (EK_CUDA_LOG_THREADS - walk.across);
+        i = (((int64_t)tile << walk.across) * packs + column) * width;
+        if (!walk.turned)
+            line += row;
+        n = line < walk.lines ? walk.length : 0;
+        y = 0;
+#pragma unroll
+        for (int k = 0; k < operands; k++)
+            offset[k] = 0;
 #pragma unroll 1
-        for (int64_t i = first + threadIdx.x; i < end; i += EK_CUDA_THREADS)
-            out[i] = Op::apply(in[i]...);
+        for (int d = walk.ndim - 1; d >= 0; d--) {
+            uint32_t above = d > 0 ? ek_divide(line, walk.shape[d]) : 0;
+            uint32_t at = line - above * walk.shape[d].length;
+            if (walk.turned && d == walk.ndim - 1) {
+                at += row;
+                y = at;
+                n = y < walk.lines ? walk.length : 0;
+            }
+#pragma unroll
+            for (int k = 0; k < operands; k++)
+                offset[k] += at * walk.stride[d][k];
+            line = above;
+        }
+        /* Packs begin where the output's memory has a boundary. */
+        if (walk.step[0] == 1 && !walk.turned)
+            i -= ((uintptr_t)walk.data[0] / size + (uintptr_t)offset[0]) % width;
+    }
+};
+
+/* Neighbouring elements of an input that need not lie at a boundary of packs. */
+template <typename T, int width> struct ek_shifted {
+    static constexpr int size = sizeof(T), bytes = size * width, words = bytes / 4;
+    using raw = ek_raw<bytes>;
+
+    raw at, next;  /* around the elements, from boundary to boundary */
+    uint32_t skew; /* bytes of `at` before them */
+
+    EK_INLINE uint32_t skew_of(const T *first)
+    {
+        return (uint32_t)(uintptr_t)first % bytes;
     }
 
-    EK_INLINE void store(int64_t i, int64_t n, Out *out, const ek_packs<In, width, packs> &...in)
+    EK_MEMBER void load(const T *first)
+    {
+        skew = skew_of(first);
+        const raw *boundary = (const raw *)((const char *)first - skew);
+        at = boundary[0];
+        if constexpr (words > 0) {
+            if (skew)
+                next = boundary[1];
+        }
+    }
+
+    /* The elements, turned around if they lie backward. */
+    EK_MEMBER raw settle(bool backward)
+    {
+        if constexpr (words > 0) {
+            if (skew)
+                shift();
+            if (backward)
+                reverse();
+        }
+        return at;
+    }
+
+    EK_MEMBER void shift()
+    {
+        uint32_t word[2 * words];
+#pragma unroll
+        for (int w = 0; w < words; w++) {
+            word[w] = at.word[w];
+            word[words + w] = next.word[w];
+        }
+#pragma unroll
+        for (int half = words / 2; half > 0; half /= 2) {
+#pragma unroll
+            for (int w = 0; w + half < 2 * words; w++)
+                word[w] = skew & (4 * half) ? word[w + half] : word[w];
+        }
+#pragma unroll
+        for (int w = 0; w < words; w++)
+            at.word[w] =
+                size < 4 ? __funnelshift_r(word[w], word[w + 1], 8 * (skew & 3)) : word[w];
+    }
+
+    EK_MEMBER void reverse()
+    {
+        constexpr int group = size < 4 ? 1 : size / 4; /* words that stay in order */
+        raw forward = at;
+#pragma unroll
+        for (int w = 0; w < words; w++) {
+            uint32_t word = forward.word[words - group - w / group * group + w % group];
+            at.word[w] = size < 4 ? __byte_perm(word, 0, size == 1 ? 0x0123 : 0x1032) : word;
+        }
+    }
+};
+
+/* A pack of an input that may lie anyhow. */
+template <typename T, int width> struct ek_input {
+    static constexpr int bytes = sizeof(T) * width, log_width = ek_log2(width);
+    using shifted = ek_shifted<T, width>;
+    using raw = ek_raw<bytes>;
+
+    const T *line;
+    int64_t step, i, n; /* along the line */
+    bool folded;
+    int turned; /* log2 of the threads along a turned input's own lines; -1: not turned */
+
+    EK_MEMBER ek_input(const T *line, int64_t step, int64_t i, int64_t n)
+        : line(line), step(step), i(i), n(n), folded(false), turned(-1)
+    {
+    }
+
+    /* What lines do not say of input k; y is the output's line. */
+    EK_MEMBER void bend(const ek_cuda_walk &walk, int k, uint32_t y)
+    {
+        folded = walk.folded >> k & 1;
+        if (!(walk.turned >> k & 1))
+            return;
+        int64_t across = walk.stride[walk.ndim - 1][k];
+        turned = EK_CUDA_LOG_THREADS - log_width - walk.across;
+        int64_t x = i - (threadIdx.x & ((1 << walk.across) - 1)) * width +
+                    (threadIdx.x >> turned);
+        line += x * step - y * across;
+        step = across;
+        i = y - (threadIdx.x >> walk.across) + (threadIdx.x & ((1 << turned) - 1)) * width;
+        n = x < walk.length ? walk.lines : 0;
+    }
+
+    EK_MEMBER raw find(const ek_cuda_walk &walk, int k)
+    {
+        const T *first = line + step * (step < 0 ? i + width - 1 : i);
+        int64_t margin = shifted::skew_of(first) ? width : 0;
+        bool dense = step == 1 || (step == -1 && shifted::words > 0);
+        raw found;
+        if (dense && !folded && (shifted::words > 0 || margin == 0) && i >= margin &&
+            i + width + margin <= n) {
+            shifted elements;
+            elements.load(first);
+            found = elements.settle(step < 0);
+        } else {
+            found = gather(walk, k);
+        }
+        return turned >= 0 ? turn(walk, found) : found;
+    }
+
+    /* Element by element, by way of memory where a loop may store them; what is outside of the line
+     * is 0. */
+    EK_MEMBER raw gather(const ek_cuda_walk &walk, int k)
+    {
+        T *own = (T *)ek_own_place();
+        const T *from = line + i * step;
+        int64_t skip = folded ? walk.fold_stride[k] - walk.fold.length * step : 0;
+#pragma unroll 4
+        for (int e = 0; e < width; e++, from += step) {
+            const T *element = from;
+            if (folded)
+                element += ek_divide((uint32_t)(i + e), walk.fold) * skip;
+            own[e] = (uint64_t)(i + e) < (uint64_t)n ? *element : T();
+        }
+        return *(const raw *)own;
+    }
+
+    /* Exchanges the packs of the block, so that those along the input's lines become those along
+     * the output's. The places of packs are permuted so that few threads meet in a bank. */
+    EK_MEMBER raw turn(const ek_cuda_walk &walk, const raw &pack)
+    {
+        raw *shared = (raw *)ek_shared_memory(), *own = (raw *)ek_own_place();
+        uint32_t mask = (1 << turned) - 1, x = threadIdx.x >> turned;
+        __syncthreads();
+        shared[(x << turned) + ((threadIdx.x & mask) ^ (x / width & mask))] = pack;
+        __syncthreads();
+        uint32_t y = threadIdx.x >> walk.across;
+        x = threadIdx.x & ((1 << walk.across) - 1);
+        const raw *from = shared + (x * width << turned) + (y / width ^ (x & mask));
+        ek_pack<T, width> elements;
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            elements.at[e] = ((const T *)(from + (e << turned)))[y % width];
+        __syncthreads();
+        *(ek_pack<T, width> *)own = elements;
+        return *own;
+    }
+};
+
+/* Finds a pack of an input that is not simply there, in code that an operation's kernels share, and
+ * leaves it in the thread's own place. */
+template <typename T, int width>
+EK_SHARED void ek_find_pack(const ek_cuda_walk &walk, int k, bool bent, const T *line, int64_t step,
+                            int64_t i, int64_t n, uint32_t y)
+{
+    ek_input<T, width> input(line, step, i, n);
+    if (bent)
+        input.bend(walk, k, y);
+    ek_raw<sizeof(T) * width> found = input.find(walk, k);
+    *(ek_raw<sizeof(T) * width> *)ek_own_place() = found;
+}
+
+/* Stores those elements of the pack in the thread's own place that lie in the line, one by one. */
+template <typename T, int width>
+EK_SHARED void ek_scatter(T *line, int64_t step, int64_t i, int64_t n)
+{
+#pragma unroll 1
+    for (int e = 0; e < width; e++)
+        if ((uint64_t)(i + e) < (uint64_t)n)
+            line[(i + e) * step] = ((const T *)ek_own_place())[e];
+}
+
+/* An operand along a line; steps are 0 or 1. */
+template <typename T> struct ek_line {
+    T *first;
+    bool moves;
+};
+
+template <typename Op, typename Out, typename... In> struct ek_elementwise {
+    static constexpr int largest = ek_largest((int)sizeof(Out), (int)sizeof(In)...);
+    static constexpr int width = EK_CUDA_WIDTH(largest), packs = EK_CUDA_PACKS(largest);
+    static constexpr int operands = 1 + sizeof...(In);
+
+    /* Blocks of walking kernels that must fit a multiprocessor, to bound their registers: what
+     * waits for memory are threads. */
+    static constexpr int walking_blocks = largest < 4 ? 4 : 6;
+
+    /* All operands are one line without gaps, which begins at a pack's boundary. */
+    EK_INLINE void contiguous(Op op, int64_t n, Out *out, const In *...in)
+    {
+        int64_t i = (int64_t)blockIdx.x * EK_CUDA_TILE(largest) + threadIdx.x * width;
+        compute(op, i, n, EK_CUDA_THREADS * width, out, ek_line<const In>{in, true}...);
+    }
+
+    /* All operands have lines without gaps, at boundaries together, or one element for a line. */
+    EK_INLINE void lines(Op op, const ek_cuda_walk &walk)
+    {
+        lines(op, walk, std::index_sequence_for<In...>());
+    }
+
+    template <size_t... k>
+    EK_INLINE void lines(Op op, const ek_cuda_walk &walk, std::index_sequence<k...>)
+    {
+        ek_place<operands, width, packs> place(walk, sizeof(Out));
+        compute(op, place.i, place.n, width << walk.across, (Out *)walk.data[0] + place.offset[0],
+                ek_line<const In>{(const In *)walk.data[k + 1] + place.offset[k + 1],
+                                  walk.step[k + 1] != 0}...);
+    }
+
+    EK_INLINE bool inside(int64_t i, int64_t n)
+    {
+        return i >= 0 && i + width <= n;
+    }
+
+    /* Whole packs at once, the elements of others one by one. All loads of a thread come before its
+     * first store: the output may be an input, so the compiler could not bring them forward itself.
+     */
+    EK_INLINE void compute(Op op, int64_t i, int64_t n, int apart, Out *out,
+                           ek_line<const In>... in)
+    {
+        compute_packs(op, i, n, apart, out, loaded<In>(in, i, n, apart)...);
+        if (i >= 0 && i + (packs - 1) * apart + width <= n)
+            return;
+#pragma unroll 1
+        for (int p = 0; p < packs; p++, i += apart)
+#pragma unroll 1
+            for (int64_t e = inside(i, n) ? i + width : i; e < i + width; e++)
+                if ((uint64_t)e < (uint64_t)n)
+                    out[e] = op.apply(in.first[in.moves ? e : 0]...);
+    }
+
+    template <typename T> struct loaded {
+        ek_pack<T, width> at[packs];
+
+        EK_MEMBER loaded(ek_line<const T> line, int64_t i, int64_t n, int apart)
+        {
+            if (line.moves) {
+#pragma unroll
+                for (int p = 0; p < packs; p++, i += apart)
+                    if (inside(i, n))
+                        at[p] = *(const ek_pack<T, width> *)(line.first + i);
+            } else {
+                T value = n > 0 ? *line.first : T();
+#pragma unroll
+                for (int p = 0; p < packs; p++)
+#pragma unroll
+                    for (int e = 0; e < width; e++)
+                        at[p].at[e] = value;
+            }
+        }
+    };
+
+    EK_INLINE void compute_packs(Op op, int64_t i, int64_t n, int apart, Out *out,
+                                 const loaded<In> &...in)
     {
 #pragma unroll
-        for (int p = 0; p < packs; p++, i += EK_CUDA_THREADS * width) {
-            if (i + width > n)
+        for (int p = 0; p < packs; p++, i += apart) {
+            if (!inside(i, n))
                 continue;
             ek_pack<Out, width> result;
 #pragma unroll
             for (int e = 0; e < width; e++)
-                result.at[e] = Op::apply(in.at[p].at[e]...);
+                result.at[e] = op.apply(in.at[p].at[e]...);
             *(ek_pack<Out, width> *)(out + i) = result;
         }
     }
 
-    /* Any strides: a thread finds the indices of its elements by division. */
-    EK_INLINE void strided(const ek_cuda_walk &walk)
+    /* Any layout, a pack a thread. */
+    EK_INLINE void walked(Op op, const ek_cuda_walk &walk)
     {
-        int64_t first = (int64_t)blockIdx.x * (EK_CUDA_THREADS * EK_CUDA_ITEMS) + threadIdx.x;
-        if (walk.narrow)
-            narrow(walk, (uint32_t)first);
-        else
-            wide(walk, first);
-    }
-
-    /* Elements past the end repeat the last one and are not stored, so that all loads are
-     * unconditional and under way together. */
-    EK_INLINE void narrow(const ek_cuda_walk &walk, uint32_t first)
-    {
-        uint32_t size = (uint32_t)walk.size, index[EK_CUDA_ITEMS];
-        int64_t offset[EK_CUDA_ITEMS][operands] = {};
-        Out result[EK_CUDA_ITEMS];
-#pragma unroll
-        for (int item = 0; item < EK_CUDA_ITEMS; item++)
-            index[item] = min(first + item * EK_CUDA_THREADS, size - 1);
-#pragma unroll 1
-        for (int d = walk.ndim - 1; d >= 0; d--) {
-#pragma unroll
-            for (int item = 0; item < EK_CUDA_ITEMS; item++) {
-                uint32_t above = ek_divide(index[item], walk.multiplier[d], walk.shift[d]);
-                step(walk, d, index[item] - above * (uint32_t)walk.shape[d], offset[item]);
-                index[item] = above;
-            }
-        }
-#pragma unroll
-        for (int item = 0; item < EK_CUDA_ITEMS; item++)
-            result[item] = compute(walk, offset[item], std::index_sequence_for<In...>());
-#pragma unroll
-        for (int item = 0; item < EK_CUDA_ITEMS; item++)
-            if (first + item * EK_CUDA_THREADS < size)
-                ((Out *)walk.data[0])[offset[item][0]] = result[item];
-    }
-
-    EK_INLINE void wide(const ek_cuda_walk &walk, int64_t i)
-    {
-#pragma unroll 1
-        for (int item = 0; item < EK_CUDA_ITEMS && i < walk.size; item++, i += EK_CUDA_THREADS) {
-            int64_t index = i, offset[operands] = {};
-#pragma unroll 1
-            for (int d = walk.ndim - 1; d >= 0; d--) {
-                int64_t above = index / walk.shape[d];
-                step(walk, d, index - above * walk.shape[d], offset);
-                index = above;
-            }
-            ((Out *)walk.data[0])[offset[0]] =
-                compute(walk, offset, std::index_sequence_for<In...>());
-        }
-    }
-
-    EK_INLINE void step(const ek_cuda_walk &walk, int d, int64_t at, int64_t (&offset)[operands])
-    {
-#pragma unroll
-        for (int k = 0; k < operands; k++)
-            offset[k] += at * walk.stride[d][k];
+        walked(op, walk, std::index_sequence_for<In...>());
     }
 
     template <size_t... k>
-    EK_INLINE Out compute(const ek_cuda_walk &walk, const int64_t (&offset)[operands],
-                          std::index_sequence<k...>)
+    EK_INLINE void walked(Op op, const ek_cuda_walk &walk, std::index_sequence<k...>)
     {
-        return Op::apply(((const In *)walk.data[k + 1])[offset[k + 1]]...);
+        ek_place<operands, width, 1> place(walk, sizeof(Out));
+        finish(op, walk, place, find<In>(walk, k + 1, place.offset[k + 1], place)...);
+    }
+
+    /* One element for all, neighbours at a boundary, or anything else. */
+    template <typename T>
+    EK_INLINE ek_pack<T, width> find(const ek_cuda_walk &walk, int k, int64_t offset,
+                                     const ek_place<operands, width, 1> &place)
+    {
+        using Bits = ek_bits_of<T>;
+        const T *line = (const T *)walk.data[k] + offset;
+        int64_t step = walk.step[k];
+        bool bent = (walk.turned | walk.folded) >> k & 1;
+        ek_pack<T, width> pack;
+        if (step == 0 && !bent) {
+            T value = place.n > 0 ? *line : T();
+#pragma unroll
+            for (int e = 0; e < width; e++)
+                pack.at[e] = value;
+        } else if (step == 1 && !bent && inside(place.i, place.n) &&
+                   (uintptr_t)(line + place.i) % sizeof pack == 0) {
+            pack = *(const ek_pack<T, width> *)(line + place.i);
+        } else {
+            ek_find_pack<Bits, width>(walk, k, bent, (const Bits *)line, step, place.i, place.n,
+                                      place.y);
+            pack = *(const ek_pack<T, width> *)ek_own_place();
+        }
+        return pack;
+    }
+
+    EK_INLINE void finish(Op op, const ek_cuda_walk &walk,
+                          const ek_place<operands, width, 1> &place, const ek_pack<In, width> &...in)
+    {
+        ek_pack<Out, width> result;
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            result.at[e] = op.apply(in.at[e]...);
+        Out *line = (Out *)walk.data[0] + place.offset[0];
+        if (walk.step[0] == 1 && inside(place.i, place.n) &&
+            (uintptr_t)(line + place.i) % sizeof result == 0) {
+            *(ek_pack<Out, width> *)(line + place.i) = result;
+        } else {
+            using Bits = ek_bits_of<Out>;
+            *(ek_pack<Out, width> *)ek_own_place() = result;
+            ek_scatter<Bits, width>((Bits *)line, walk.step[0], place.i, place.n);
+        }
     }
 };
 

@@ -7,35 +7,49 @@
 #include "einkorn/table.h"
 
 /* Threads of a block. */
-#define EK_CUDA_THREADS 256
+#define EK_CUDA_LOG_THREADS 8
+#define EK_CUDA_THREADS (1 << EK_CUDA_LOG_THREADS)
 
-/* Contiguous kernels move packs of 16 bytes of the largest operand, several a thread, so that
- * enough loads are under way to fill the memory's latency. Elements of small types would take much
- * code. */
+/* Kernels move packs of neighbouring elements: 16 bytes of the largest operand. */
 #define EK_CUDA_WIDTH(largest) (16 / (largest))
+
+/* Packs a thread computes where operands are simply there, so that enough loads are under way to
+ * fill the memory's latency. Elements of small types would take much code. */
 #define EK_CUDA_PACKS(largest) ((largest) <= 2 ? 2 : 4)
 
-/* Elements a block computes. */
+/* Elements a block of a contiguous kernel computes. */
 #define EK_CUDA_TILE(largest) (EK_CUDA_THREADS * EK_CUDA_WIDTH(largest) * EK_CUDA_PACKS(largest))
 
-/* Elements a thread of a strided kernel computes. */
-#define EK_CUDA_ITEMS 4
+/* A length that indices are divided by: i / length is (high(i * multiplier) + i) >> shift for i
+ * below 2^31, where high takes the upper half of the 64-bit product: the method of Granlund and
+ * Montgomery ("Division by invariant integers using multiplication", 1994). */
+typedef struct ek_cuda_length {
+    uint32_t length, multiplier, shift;
+} ek_cuda_length;
 
-/* The layout a strided kernel walks. A kernel's parameter, so a call copies nothing to the device.
- */
+/* The layout a kernel walks. Lines are what the output steps through in its smallest steps.
+ * 2^across threads of a block work along each of several lines. A kernel's parameter, so a call
+ * copies nothing to the device. */
 typedef struct ek_cuda_walk {
-    void *data[EK_MAX_INPUTS + 1]; /* the output, then the inputs */
-    int64_t size;                  /* elements */
-    int32_t ndim;                  /* at least 1 */
-    int32_t narrow;                /* 1 if every index fits 31 bits; then the divisors are set */
-    int64_t shape[EK_MAX_NDIM];
-    int64_t stride[EK_MAX_NDIM][EK_MAX_INPUTS + 1]; /* in elements */
+    void *data[EK_MAX_INPUTS + 1];   /* the output, then the inputs */
+    int64_t step[EK_MAX_INPUTS + 1]; /* along a line, in elements */
+    int64_t length;                  /* elements of a line */
+    uint32_t lines;                  /* all of them, or those of the last dimension if turned */
+    uint32_t at_boundaries;          /* bit k: all lines of operand k are at boundaries of packs */
+    uint32_t turned; /* bit k: operand k is loaded across the lines and turned in shared memory */
+    int32_t across;
+    int32_t ndim;         /* of the lines; at least 1, and 2 if turned */
+    ek_cuda_length tiles; /* of a line */
 
-    /* i / shape[d] is (high(i * multiplier[d]) + i) >> shift[d] for i below 2^31, where high takes
-     * the upper half of the 64-bit product: the method of Granlund and Montgomery ("Division by
-     * invariant integers using multiplication", 1994). */
-    uint32_t multiplier[EK_MAX_NDIM];
-    uint32_t shift[EK_MAX_NDIM];
+    /* Short lines are folded into one: an input that then does not move evenly has bit k set, and
+     * fold_stride[k] between the parts of fold.length elements. */
+    uint32_t folded;
+    ek_cuda_length fold;
+    int64_t fold_stride[EK_MAX_INPUTS + 1];
+
+    /* Dimensions of the lines. If turned, the last one is padded to whole tiles. */
+    ek_cuda_length shape[EK_MAX_NDIM];
+    int64_t stride[EK_MAX_NDIM][EK_MAX_INPUTS + 1]; /* in elements */
 } ek_cuda_walk;
 
 #endif

@@ -22,6 +22,7 @@ typedef struct ek_cuda_kernels {
     int32_t count;
     const char *const *names;
     const ek_cuda_sizes *sizes; /* (reductions) for each loop */
+    int32_t layouts;            /* (elementwise) kernels of each loop */
     _Atomic(void *) *loaded;    /* a CUkernel for each name; null until first used */
 } ek_cuda_kernels;
 

@@ -1,5 +1,5 @@
-/* Running elementwise kernels on CUDA. Loop i of an operation has kernel 2i for contiguous operands
- * and kernel 2i + 1 for any strides. */
+/* Running elementwise kernels on CUDA. A loop of an operation has a kernel for each kind of layout,
+ * the fastest first. */
 #ifndef EK_CUDA_RUN_ELEMENTWISE_H
 #define EK_CUDA_RUN_ELEMENTWISE_H
 
@@ -8,31 +8,67 @@
 #include "elementwise.h"
 #include "typed.h"
 
+enum {
+    EK_CUDA_CONTIGUOUS, /* operands without gaps at boundaries of packs */
+    EK_CUDA_LINES,      /* lines of such, or of one element for all of a line */
+    EK_CUDA_WALK,       /* anything */
+    EK_CUDA_LAYOUTS,
+    /* Two more for operations that only move elements. */
+    EK_CUDA_SLIDE = EK_CUDA_LAYOUTS, /* lines without gaps, forward or backward */
+    EK_CUDA_TURN,                    /* lines across lines of the input */
+    EK_CUDA_MOVE_LAYOUTS
+};
+
 /* Unlike most CPUs, a GPU answers a misaligned address with the end of its context. */
 ek_status ek_cuda_refuse_address(const ek_op_info *op, const ek_cuda_kernels *kernels, int32_t loop,
                                  void *const *data, const uint8_t *align) __attribute__((cold));
 
-ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int32_t index, int64_t n)
+ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int32_t loop, int64_t n)
     __attribute__((cold));
 
-/* Computes n elements of contiguous operands. */
-static inline ek_status ek_cuda_elementwise_run(ek_queue *queue, const ek_cuda_kernels *kernels,
-                                                int32_t loop, int32_t operands, int64_t n,
-                                                void *const *data, const uint8_t *size)
+/* Runs a loop over a layout that has elements. A kernel without inputs takes `value`, one element
+ * in host memory. */
+ek_status ek_cuda_run_layout(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t loop,
+                             const ek_layout *layout, const uint8_t *size, const void *value);
+
+/* The same for one dimension without gaps, which may begin anywhere. */
+ek_status ek_cuda_run_line(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t loop,
+                           int32_t operands, int64_t n, void *const *data, const uint8_t *size,
+                           const void *value);
+
+static inline int ek_cuda_largest(int32_t operands, const uint8_t *size)
 {
-    void *params[1 + EK_MAX_OPERANDS] = {&n};
-    int largest = 1;
-    for (int i = 0; i < operands; i++) {
-        params[i + 1] = (void *)&data[i];
+    int largest = size[0];
+    for (int32_t i = 1; i < operands; i++)
         largest = size[i] > largest ? size[i] : largest;
-    }
-    if (n == 0)
-        return EK_OK;
-    int64_t blocks = (n - 1) / EK_CUDA_TILE(largest) + 1;
+    return largest;
+}
+
+/* True if every operand begins at a boundary of packs. */
+static inline bool ek_cuda_packs_fit(int32_t operands, void *const *data, const uint8_t *size,
+                                     int width)
+{
+    uintptr_t skew = 0;
+    for (int32_t i = 0; i < operands; i++)
+        skew |= (uintptr_t)data[i] & (uintptr_t)(size[i] * width - 1);
+    return skew == 0;
+}
+
+/* The same for n > 0 elements without gaps that begin at boundaries of packs. */
+static inline ek_status ek_cuda_run_contiguous(ek_queue *queue, const ek_cuda_kernels *kernels,
+                                               int32_t loop, int32_t operands, int64_t n,
+                                               void *const *data, const uint8_t *size,
+                                               const void *value)
+{
+    void *params[2 + EK_MAX_OPERANDS] = {&n};
+    for (int i = 0; i < operands; i++)
+        params[i + 1] = (void *)&data[i];
+    params[operands + 1] = (void *)value;
+    int64_t blocks = (n - 1) / EK_CUDA_TILE(ek_cuda_largest(operands, size)) + 1;
     if (EK_UNLIKELY(blocks > INT32_MAX))
-        return ek_cuda_refuse_count(kernels, 2 * loop, n);
+        return ek_cuda_refuse_count(kernels, loop, n);
     ek_grid grid = {{(uint32_t)blocks, 1, 1}, {EK_CUDA_THREADS, 1, 1}, 0};
-    return ek_cuda_launch(queue, kernels, 2 * loop, &grid, params);
+    return ek_cuda_launch(queue, kernels, kernels->layouts * loop, &grid, params);
 }
 
 /* A typed call that ek_typed_ok has passed. `align[]` holds what the operands' elements need. */
@@ -41,12 +77,14 @@ static inline ek_status ek_cuda_elementwise(ek_queue *queue, const ek_op_info *o
                                             int32_t operands, int64_t n, void *const *data,
                                             const uint8_t *size, const uint8_t *align)
 {
-    uintptr_t misaligned = 0;
-    for (int i = 0; i < operands; i++)
-        misaligned |= (uintptr_t)data[i] & (uintptr_t)(align[i] - 1);
-    if (EK_UNLIKELY(misaligned && n > 0))
+    int width = EK_CUDA_WIDTH(ek_cuda_largest(operands, size));
+    if (n == 0)
+        return EK_OK;
+    if (ek_cuda_packs_fit(operands, data, size, width))
+        return ek_cuda_run_contiguous(queue, kernels, loop, operands, n, data, size, NULL);
+    if (!ek_cuda_packs_fit(operands, data, align, 1))
         return ek_cuda_refuse_address(op, kernels, loop, data, align);
-    return ek_cuda_elementwise_run(queue, kernels, loop, operands, n, data, size);
+    return ek_cuda_run_line(queue, kernels, loop, operands, n, data, size, NULL);
 }
 
 #endif
