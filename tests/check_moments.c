@@ -120,7 +120,7 @@ static double bound(const ek_op_info *op, const ek_loop *loop, int pattern)
         return loop->ulp;
     if (op == &ek_op_norm2.info)
         return 2;
-    return pattern == FIRST_APART ? 100 : 4;
+    return pattern == FIRST_APART ? 50 : 3;
 }
 
 static void check_error(const ek_op_info *op, const ek_loop *loop, int pattern, int64_t n)
