@@ -126,7 +126,7 @@ def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
 class Slot:
     """A piece of code an operation gives its kind: a block, the arguments it sees, its result.
 
-    Types are "in0".."in2", "out", "acc" (the loop's dtypes) or a C type."""
+    Types are "in0".."in2", "out", "acc", "lane" (the loop's dtypes) or a C type."""
 
     name: str
     args: tuple[tuple[str, str], ...]
@@ -177,6 +177,9 @@ REDUCE_SLOTS = (
     Slot("identity", (), "acc"),
     Slot("map", (("x", "in0"),), "acc", default="x"),
     Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),
+    Slot("take", (("a", "lane"), ("x", "in0")), "lane", optional=True),  # where "lane" names one
+    # The same for the four bytes of a word, on GPUs.
+    Slot("take4", (("a", "lane"), ("word", "uint32_t")), "lane", optional=True),
     *_quick_slots("acc"),
     Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
 )
@@ -185,6 +188,7 @@ ARG_REDUCE_SLOTS = (
     Slot("identity", (), "in0"),  # a value that comes before none
     Slot("before", (("a", "in0"), ("b", "in0")), "bool"),
     *_quick_slots("in0"),  # of two elements, the one that comes first
+    Slot("first", (), "in0", optional=True),  # a value that none comes before, if it is usual
 )
 
 # What moments add up is said by "sums": "spread" for elements and their squares about a center,
@@ -214,7 +218,7 @@ KINDS = {
              moves=True),
         Kind("fill", "fill", args=(), moves=True),
         Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
-             keys=frozenset({"out", "acc", "empty"})),
+             keys=frozenset({"out", "acc", "lane", "any_order", "empty"})),
         Kind("moments", "moments", args=("x",), out="size", acc="double", slots=MOMENTS_SLOTS,
              keys=frozenset({"sums"}), like="reduction"),
         Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
@@ -234,6 +238,8 @@ class Loop:
     pairs: bool
     stored: bool
     ulp: float
+    lane: Dtype | None = None  # holds what EK_LANES elements of a chunk at a time come to
+    any_order: bool = False  # a chunk's elements combine in any order to the same bits
 
     @property
     def name(self) -> str:
@@ -261,6 +267,8 @@ class Loop:
 
     def c(self, which: str) -> str:
         """The C type a body sees for a slot's type name."""
+        if which == "lane":
+            return f"ek_lane_{self.lane.name}" if self.lane else ""
         if which not in ("out", "acc") and not (which[:2] == "in" and which[2:].isdigit()):
             return which
         dtype = self.dtype(which)

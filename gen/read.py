@@ -21,7 +21,8 @@ COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless"})
 
 # Keys with a text, and with a list of texts.
-TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc", "sums"})
+TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc",
+                   "any_order", "sums"})
 LISTS = frozenset({"args", "in", "edges"})
 
 BITS = ("same", "library")
@@ -33,7 +34,7 @@ MAX_INPUTS = 3
 NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*)?p[-+]?\d+)")
 
 # Body functions that include/einkorn/body.h has by hand.
-PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex", "mulhi"})
+PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex", "larger", "smaller", "mulhi"})
 
 CALL = re.compile(r"\bek_([a-z][a-z0-9_]*)\(")
 
@@ -175,9 +176,12 @@ class _Checker:
         return tuple(self.get("args"))
 
     def dtypes(self, kind: Kind) -> tuple[str, ...]:
-        text = self.get("dtypes", "FLOATS" if not kind.table else None)
+        chosen = self.dtype_set(str(self.get("dtypes", "FLOATS" if not kind.table else None)))
+        return tuple(name for name in DTYPES if name in chosen)
+
+    def dtype_set(self, text: str) -> set[str]:
         chosen: set[str] = set()
-        for word in str(text).split("+"):
+        for word in text.split("+"):
             if word in DTYPES:
                 chosen.add(word)
             elif word in DTYPE_SETS:
@@ -185,7 +189,15 @@ class _Checker:
             else:
                 raise self.fail(f"unknown dtype '{word}': allowed are "
                                 f"{', '.join([*DTYPE_SETS, *DTYPES])}")
-        return tuple(name for name in DTYPES if name in chosen)
+        return chosen
+
+    def lane(self, t: Dtype) -> Dtype | None:
+        """What "lane" says of T; half types have float32's."""
+        lanes = self.literal.get("lane", {})
+        if not isinstance(lanes, dict) or not all(
+                name in DTYPES for pair in lanes.items() for name in pair):
+            raise self.fail("'lane' must be a dictionary of dtypes by dtype")
+        return DTYPES[lanes[t.compute.name]] if t.compute.name in lanes else None
 
     def rule(self, text: str, t: Dtype) -> Dtype:
         if text not in DTYPE_RULES and text not in DTYPES:
@@ -199,10 +211,12 @@ class _Checker:
                          for a in dtypes for b in dtypes)
         out = str(self.literal.get("out", kind.out))
         acc = str(self.literal.get("acc", kind.acc))
+        any_order = self.dtype_set(self.literal["any_order"]) if "any_order" in self.literal else ()
         made = []
         for t in (DTYPES[name] for name in dtypes):
             made.append(Loop(tuple(self.rule(rule, t) for rule in ins), self.rule(out, t),
-                             self.rule(acc, t).compute, False, kind.stored, self.ulp(t)))
+                             self.rule(acc, t).compute, False, kind.stored, self.ulp(t),
+                             self.lane(t), t.name in any_order))
         return tuple(made)
 
     def ulp(self, t: Dtype) -> float:
@@ -249,7 +263,11 @@ class BodyRenderer:
         for loop in op.loops:
             for slot in slots:
                 name = f"ek_{slot.name}_{op.name}_{loop.key}"
-                if name in bodies or (op.kind.name == "fill"):
+                if name in bodies or op.kind.name == "fill":
+                    continue
+                if slot.result == "lane" and not loop.lane:
+                    continue
+                if slot.name == "take4" and loop.ins[0].bits != 8:
                     continue
                 text = self._text(op, template, slot, loop)
                 if text is None:

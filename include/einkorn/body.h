@@ -18,6 +18,20 @@
 #    define EK_BODY static inline __attribute__((always_inline, unused))
 #endif
 
+/* Numbers of a few elements each, which a reduction keeps many of: as narrow as will do in vectors,
+ * as wide as a register in a GPU's. */
+#if defined(__CUDACC__)
+typedef uint32_t ek_lane_u8, ek_lane_u16, ek_lane_u32;
+typedef int32_t ek_lane_i8, ek_lane_i16, ek_lane_i32;
+#else
+typedef uint8_t ek_lane_u8;
+typedef uint16_t ek_lane_u16;
+typedef uint32_t ek_lane_u32;
+typedef int8_t ek_lane_i8;
+typedef int16_t ek_lane_i16;
+typedef int32_t ek_lane_i32;
+#endif
+
 /* The upper half of a product of 64-bit integers. */
 EK_BODY uint64_t ek_body_mulhi_f64(uint64_t a, uint64_t b)
 {
@@ -90,6 +104,38 @@ EK_BODY double ek_body_rint_f64(double x)
     return (x + 0x1.8p+52) - 0x1.8p+52;
 }
 
+/* The larger and the smaller number: NaN if one is NaN, +0 above -0, so that the order of arguments
+ * and of several calls makes no difference to the bits. Equal numbers differ in bits only as zeros
+ * do; x + y is reached by NaN alone, and passes it on. GPUs have one instruction for all of it. */
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#    define EK_BODY_EXTREME(name, instruction, compare, both)                                      \
+        EK_BODY float ek_body_##name##_f32(float x, float y)                                       \
+        {                                                                                          \
+            float z;                                                                               \
+            asm(instruction ".NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));                    \
+            return z;                                                                              \
+        }                                                                                          \
+        EK_BODY_EXTREME_OF(name, double, f64, compare, both)
+#else
+#    define EK_BODY_EXTREME(name, instruction, compare, both)                                      \
+        EK_BODY_EXTREME_OF(name, float, f32, compare, both)                                        \
+        EK_BODY_EXTREME_OF(name, double, f64, compare, both)
+#endif
+
+#define EK_BODY_EXTREME_OF(name, type, t, compare, both)                                           \
+    EK_BODY type ek_body_##name##_##t(type x, type y)                                              \
+    {                                                                                              \
+        type same = ek_body_from_bits_##t(ek_body_bits_##t(x) both ek_body_bits_##t(y));           \
+        return x compare y ? x : (y compare x ? y : (x == y ? same : x + y));                      \
+    }
+
+EK_BODY_EXTREME(larger, "max", >, &)
+EK_BODY_EXTREME(smaller, "min", <, |)
+
+#undef EK_BODY_EXTREME
+#undef EK_BODY_EXTREME_OF
+
 EK_BODY ek_c64 ek_body_complex_c64(float re, float im)
 {
     ek_c64 z = {re, im};
@@ -100,6 +146,17 @@ EK_BODY ek_c128 ek_body_complex_c128(double re, double im)
 {
     ek_c128 z = {re, im};
     return z;
+}
+
+/* How many of four bytes are not zero: a carry out of the low seven bits, or the eighth. */
+EK_BODY uint32_t ek_body_nonzero_bytes(uint32_t word)
+{
+    uint32_t high = (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu) | word) & 0x80808080u;
+#if defined(__CUDACC__)
+    return (uint32_t)__popc(high);
+#else
+    return (high >> 7) * 0x01010101u >> 24;
+#endif
 }
 
 /* From memory to the type a body computes in, and back. Half types compute in float and round once,

@@ -27,36 +27,59 @@ typedef struct job {
     int threads; /* over the elements of a unit */
 } job;
 
-static void search_chunk(const job *job, const char *x, int64_t width, int64_t first, int64_t n,
-                         winners *found)
+/* Columns from `first` to `end`. */
+static void search_columns(const job *job, const char *x, int64_t width, int64_t first, int64_t end,
+                           winners *found)
 {
     const ek_argreduction_kernels *kernels = job->kernels;
-    const ek_rows *rows = job->rows;
-    int64_t step = rows->row_ndim == 1 ? rows->row_x[0] : 1;
-    if (job->units.pattern == EK_ROWS) {
-        kernels->row(n, x + first * kernels->in_size, found->best, found->index);
-    } else if (job->units.pattern == EK_COLUMNS) {
-        kernels->columns(n, width, step, x + first * step * kernels->in_size, found->best,
-                         found->index);
-    } else {
-        _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
-        ek_gather_row(rows, kernels->in_size, x, first, n, buffer);
-        kernels->row(n, buffer, found->best, found->index);
-    }
-}
-
-/* Elements first to end of `width` rows at x. */
-static void search(const job *job, const char *x, int64_t width, int64_t first, int64_t end,
-                   winners *found)
-{
+    int64_t step = job->rows->row_x[0];
     winners later;
     for (int64_t at = first; at < end; at += EK_CHUNK) {
         int64_t n = end - at < EK_CHUNK ? end - at : EK_CHUNK;
-        search_chunk(job, x, width, at, n, at == first ? found : &later);
+        winners *here = at == first ? found : &later;
+        kernels->columns(n, width, step, x + at * step * kernels->in_size, here->best, here->index);
         if (at > first)
-            job->kernels->merge(width, later.best, later.index, at - first, found->best,
-                                found->index);
+            kernels->merge(width, later.best, later.index, at - first, found->best, found->index);
     }
+}
+
+/* Elements of a row, `first` to `end`: the winner, then its place in the chunk that had it first.
+ */
+static void search_row(const job *job, const char *x, int64_t first, int64_t end, winners *found)
+{
+    const ek_argreduction_kernels *kernels = job->kernels;
+    bool gather = job->units.pattern == EK_GATHER;
+    _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
+    _Alignas(16) char later[LARGEST_SIZE];
+    const int64_t start = 0;
+    found->index[0] = 0;
+    for (int64_t at = first; at < end; at += EK_CHUNK) {
+        int64_t n = end - at < EK_CHUNK ? end - at : EK_CHUNK;
+        const char *elements = x + at * kernels->in_size;
+        if (gather) {
+            ek_gather_row(job->rows, kernels->in_size, x, at, n, buffer);
+            elements = buffer;
+        }
+        kernels->best(n, elements, at == first ? found->best : later);
+        if (at > first)
+            kernels->merge(1, later, &start, at - first, found->best, found->index);
+    }
+    int64_t at = first + found->index[0], n = end - at < EK_CHUNK ? end - at : EK_CHUNK;
+    const char *elements = x + at * kernels->in_size;
+    if (gather) {
+        ek_gather_row(job->rows, kernels->in_size, x, at, n, buffer);
+        elements = buffer;
+    }
+    found->index[0] += kernels->place(n, elements, found->best);
+}
+
+static void search(const job *job, const char *x, int64_t width, int64_t first, int64_t end,
+                   winners *found)
+{
+    if (job->units.pattern == EK_COLUMNS)
+        search_columns(job, x, width, first, end, found);
+    else
+        search_row(job, x, first, end, found);
 }
 
 /* All elements, a part for each thread. */
@@ -93,6 +116,10 @@ static void run_unit(const job *job, int64_t number)
         search_parts(job, x, unit.width, &found);
         for (int64_t i = 0; i < unit.width; i++)
             out[i * out_step] = found.index[i];
+        return;
+    }
+    if (job->units.pattern == EK_ROWS && rows->n <= EK_CHUNK) {
+        job->kernels->rows(unit.width, rows->n, x_step, x, out, out_step);
         return;
     }
     for (int64_t i = 0; i < unit.width; i++) {

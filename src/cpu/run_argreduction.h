@@ -9,8 +9,13 @@
 /* The kernels of one loop. Generated. `best` holds winning elements as the operation compares them,
  * `index` their indices. */
 typedef struct ek_argreduction_kernels {
-    /* The winner of 1 <= n <= EK_CHUNK elements. */
-    void (*row)(int64_t n, const void *x, void *best, int64_t *index);
+    /* The places of the winners of `count` rows of n >= 1 elements each, `stride` elements apart;
+     * those are stored `step` apart. */
+    void (*rows)(int64_t count, int64_t n, int64_t stride, const void *x, int64_t *index,
+                 int64_t step);
+    /* The winner of n >= 1 elements, and its first place among them. */
+    void (*best)(int64_t n, const void *x, void *best);
+    int64_t (*place)(int64_t n, const void *x, const void *best);
     /* The winners of `width` columns of 1 <= n <= EK_CHUNK rows, `stride` elements apart. */
     void (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *best,
                     int64_t *index);

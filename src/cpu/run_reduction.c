@@ -41,11 +41,9 @@ static void chunk_of_columns(const void *data, int64_t first, int64_t n, void *r
 {
     const source *source = data;
     const ek_reduction_kernels *kernels = source->job->kernels;
-    _Alignas(64) char lanes[EK_TREE_LANES_BYTES];
     int64_t stride = source->job->rows->row_x[0];
-    int64_t used = kernels->columns(n, source->width, stride,
-                                    source->x + first * stride * kernels->in_size, lanes);
-    kernels->tree.fold(used, source->width, lanes, result);
+    kernels->columns(n, source->width, stride, source->x + first * stride * kernels->in_size,
+                     result);
 }
 
 static void chunk_gathered(const void *data, int64_t first, int64_t n, void *result)

@@ -5,17 +5,13 @@
 #include "cpu/tree.h"
 #include "reduction.h"
 
-/* Rows of so few elements are reduced without loops of vectors. */
-enum { EK_FEW = 16 };
-
 /* The kernels of one loop. Generated. */
 typedef struct ek_reduction_kernels {
     ek_tree_kernels tree;
     /* Reduces `count` runs of n <= EK_CHUNK elements each, `stride` elements apart. */
     void (*rows)(int64_t count, int64_t n, int64_t stride, const void *x, void *result);
-    /* Fills lanes from n <= EK_CHUNK rows of `width` elements, `stride` elements apart. Returns how
-     * many lanes are left to be folded. */
-    int64_t (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *lanes);
+    /* Reduces `width` columns of n <= EK_CHUNK rows each, `stride` elements apart. */
+    void (*columns)(int64_t n, int64_t width, int64_t stride, const void *x, void *result);
     /* Results of `count` reductions with the divisor of ek_rows_divisor, stored `stride` elements
      * apart. */
     void (*finish)(int64_t count, int64_t divisor, const void *result, void *out, int64_t stride);

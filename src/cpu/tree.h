@@ -20,6 +20,15 @@ enum {
     (8 * EK_VEC_BYTES / (int)sizeof(type) < EK_LANES ? 8 * EK_VEC_BYTES / (int)sizeof(type)        \
                                                      : EK_LANES)
 
+/* name_64(lanes) for 64 lanes, and so on: the generated functions that fold a constant number. */
+#define EK_FOLD(name, count, lanes)                                                                \
+    ((count) == 128  ? name##_128(lanes)                                                           \
+     : (count) == 64 ? name##_64(lanes)                                                            \
+     : (count) == 32 ? name##_32(lanes)                                                            \
+     : (count) == 16 ? name##_16(lanes)                                                            \
+     : (count) == 8  ? name##_8(lanes)                                                             \
+                     : name##_4(lanes))
+
 /* What combines accumulators of one dtype. Lanes lie side by side: lane j of `width` results is at
  * j * width. */
 typedef struct ek_tree_kernels {

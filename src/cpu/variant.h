@@ -11,8 +11,9 @@
  * that), so the compiler may vectorize without tests of its own. */
 #define EK_SIMD _Pragma("omp simd")
 
-/* The same for a loop that adds to an integer. */
+/* The same for a loop that adds to a number, or looks for the smallest. */
 #define EK_SIMD_SUM(name) EK_PRAGMA(omp simd reduction(+ : name))
+#define EK_SIMD_MIN(name) EK_PRAGMA(omp simd reduction(min : name))
 #define EK_PRAGMA(text) _Pragma(#text)
 
 /* First in a strided loop with little work: keeps it scalar, since vectorized gathers bring it

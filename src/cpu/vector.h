@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cpu/variant.h"
+
 #if defined(__AVX512F__)
 #    include <immintrin.h>
 #    define EK_VEC_BYTES 64
@@ -25,6 +27,27 @@
 #    define EK_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #    define EK_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* EK_FIRST(j, n, most): a loop over the first n <= most of a constant number of places, in vectors;
+ * EK_AT(j < n, a, b) in it is a, or b past them. With masks all places take part, so that what is
+ * computed need not leave the registers; without, the loop ends at n. */
+#if EK_VEC_BYTES == 64
+#    define EK_FIRST_END(n, most) (most)
+#    define EK_AT(inside, a, b) ((inside) ? (a) : (b))
+#else
+#    define EK_FIRST_END(n, most) (n)
+#    define EK_AT(inside, a, b) (a)
+#endif
+#define EK_FIRST(j, n, most) EK_SIMD for (int j = 0; j < EK_FIRST_END(n, most); j++)
+#define EK_FIRST_MIN(name, j, n, most)                                                             \
+    EK_SIMD_MIN(name) for (int j = 0; j < EK_FIRST_END(n, most); j++)
+
+/* A loop that is vectorized as one, never unrolled into scalars first. */
+#if defined(__clang__)
+#    define EK_SIMD_WHOLE _Pragma("clang loop unroll(disable) vectorize(assume_safety)")
+#else
+#    define EK_SIMD_WHOLE EK_SIMD
 #endif
 
 #define EK_VEC_INLINE static inline __attribute__((always_inline, unused))

@@ -35,6 +35,7 @@ static const struct {
     ENTRY(cuMemPoolSetAttribute),
     ENTRY(cuMemAllocFromPoolAsync),
     ENTRY(cuMemFreeAsync),
+    ENTRY(cuMemsetD8Async),
     ENTRY(cuMemcpyAsync),
     ENTRY(cuMemcpy2DAsync),
     ENTRY(cuMemcpy3DPeerAsync),

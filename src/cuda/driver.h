@@ -30,6 +30,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuMemPoolSetAttribute) *cuMemPoolSetAttribute;
     __typeof__(cuMemAllocFromPoolAsync) *cuMemAllocFromPoolAsync;
     __typeof__(cuMemFreeAsync) *cuMemFreeAsync;
+    __typeof__(cuMemsetD8Async) *cuMemsetD8Async;
     __typeof__(cuMemcpyAsync) *cuMemcpyAsync;
     __typeof__(cuMemcpy2DAsync) *cuMemcpy2DAsync;
     __typeof__(cuMemcpy3DPeerAsync) *cuMemcpy3DPeerAsync;

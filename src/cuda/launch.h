@@ -10,7 +10,7 @@
 #include "einkorn/queue.h"
 #include "error.h"
 
-/* Bytes of a number that lanes keep of a column, and of what a chunk is reduced to. */
+/* Bytes of a lane's numbers, 4 unless it has several, and of what a chunk is reduced to. */
 typedef struct ek_cuda_sizes {
     uint8_t lane, part;
 } ek_cuda_sizes;
@@ -41,6 +41,10 @@ ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_
  * kernels; valid until the next call on the queue that asks for more. Grows and is kept, so a warm
  * call allocates nothing. 256-byte aligned. */
 ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory);
+
+/* EK_CUDA_TICKETS counters, all 0, which kernels leave as they found them; there once the queue has
+ * had a workspace. */
+uint32_t *ek_cuda_tickets(const ek_queue *queue);
 
 /* Multiprocessors of the queue's device. */
 int32_t ek_cuda_multiprocessors(const ek_queue *queue);

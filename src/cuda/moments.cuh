@@ -92,21 +92,20 @@ EK_INLINE double ek_square(ek_c128 x, double scale)
 }
 
 /* Lanes add up some sums, side by side. */
-template <typename T, int count> struct ek_moments {
+template <typename T, int count> struct ek_moments : ek_usual_lanes<false> {
     using In = typename T::In;
-    using Out = typename T::Out;
 
-    static constexpr int lane_size = sizeof(double);
+    static constexpr int size = sizeof(double);
 
-    struct Acc {
+    struct Lane {
         double sum[count];
     };
 
-    EK_INLINE Acc identity()
+    EK_INLINE Lane start(int)
     {
-        return Acc();
+        return Lane();
     }
-    EK_INLINE Acc combine(Acc a, Acc b)
+    EK_INLINE Lane join(Lane a, Lane b)
     {
 #pragma unroll
         for (int i = 0; i < count; i++)
@@ -115,105 +114,96 @@ template <typename T, int count> struct ek_moments {
     }
 };
 
-template <typename T> struct ek_moments_spread : ek_moments<T, ek_spread<typename T::Wide>::sums> {
+template <typename T> struct ek_moments_spread {
     using Spread = ek_spread<typename T::Wide>;
-    using In = typename T::In;
-    using Acc = typename ek_moments<T, Spread::sums>::Acc;
+    using Acc = typename Spread::Part;
+    using Out = typename T::Out;
 
-    struct Context {
-        typename T::Wide center;
-
-        EK_INLINE Context of(const void *, int64_t)
-        {
-            return Context();
-        }
-    };
-
-    struct Chunks {
-        using In = typename T::In;
-        using Acc = typename Spread::Part;
-        using Out = typename T::Out;
-        using Context = ek_no_context;
-
-        EK_INLINE Acc identity()
-        {
-            return Spread::none();
-        }
-        EK_INLINE Acc combine(Acc a, Acc b)
-        {
-            return Spread::join(a, b);
-        }
-    };
-    using Join = Chunks;
-
-    template <typename Load> EK_INLINE void about(Context &context, int n, const Load &load)
+    EK_INLINE Acc identity()
     {
-        context.center = Spread::center(n, [&](int i) { return T::load(load(i)); });
+        return Spread::none();
     }
-    EK_INLINE Acc element(In x, int64_t, const Context &context)
+    EK_INLINE Acc combine(Acc a, Acc b)
     {
-        Acc a;
-        Spread::terms(T::load(x), context.center, a.sum);
-        return a;
+        return Spread::join(a, b);
     }
-    EK_INLINE typename Chunks::Acc close(Acc a, const Context &context, int n)
-    {
-        return Spread::close(n, context.center, a.sum);
-    }
-    EK_INLINE typename T::Out finish(typename Chunks::Acc part, int64_t divisor)
+    EK_INLINE Out finish(Acc part, int64_t divisor)
     {
         return T::store(Spread::result(part, divisor));
     }
+
+    struct Lanes : ek_moments<T, Spread::sums> {
+        using In = typename T::In;
+        using Acc = typename Spread::Part;
+        using Lane = typename ek_moments<T, Spread::sums>::Lane;
+
+        struct Context {
+            typename T::Wide center;
+
+            EK_INLINE Context of(const void *, int64_t)
+            {
+                return Context();
+            }
+        };
+
+        template <typename At> EK_INLINE void look(Context &context, int n, const At &at)
+        {
+            context.center = Spread::center(n, [&](int i) { return T::load(at(i)); });
+        }
+        EK_INLINE void take(Lane &lane, In x, int, int64_t, const Context &context)
+        {
+            Lane terms;
+            Spread::terms(T::load(x), context.center, terms.sum);
+            lane = ek_moments<T, Spread::sums>::join(lane, terms);
+        }
+        EK_INLINE Acc result(Lane lane, int64_t, int n, const Context &context)
+        {
+            return Spread::close(n, context.center, lane.sum);
+        }
+    };
 };
 
 /* Sums of squares of elements at some scales, each sum of `scales`. */
-template <typename T, int scales> struct ek_moments_scales : ek_moments<T, scales> {
-    using In = typename T::In;
-    using Acc = typename ek_moments<T, scales>::Acc;
-    using Context = ek_no_context;
+template <typename T, int scales> struct ek_moments_scales {
+    using Acc = ek_squares;
+    using Out = typename T::Out;
 
-    struct Chunks {
-        using In = typename T::In;
-        using Acc = ek_squares;
-        using Out = typename T::Out;
-        using Context = ek_no_context;
-
-        EK_INLINE Acc identity()
-        {
-            return ek_squares_none();
-        }
-        EK_INLINE Acc combine(Acc a, Acc b)
-        {
-            return ek_squares_join(a, b);
-        }
-    };
-    using Join = Chunks;
-
-    template <typename Load> EK_INLINE void about(Context &, int, const Load &)
+    EK_INLINE Acc identity()
     {
+        return ek_squares_none();
     }
-    EK_INLINE Acc element(In x, int64_t, Context)
+    EK_INLINE Acc combine(Acc a, Acc b)
     {
-        Acc a;
-        a.sum[0] = ek_square(T::load(x), 1);
-        if (scales == 3) {
-            a.sum[scales / 3] = ek_square(T::load(x), EK_SCALE_UP);
-            a.sum[scales - 1] = ek_square(T::load(x), EK_SCALE_DOWN);
-        }
-        return a;
+        return ek_squares_join(a, b);
     }
-    EK_INLINE ek_squares close(Acc a, Context, int)
-    {
-        double scale = scales == 1 ? 1 : ek_squares_scale(a.sum[0]);
-        return ek_squares_close(scale == 1  ? a.sum[0]
-                                : scale > 1 ? a.sum[scales / 3]
-                                            : a.sum[scales - 1],
-                                scale);
-    }
-    EK_INLINE typename T::Out finish(ek_squares part, int64_t divisor)
+    EK_INLINE Out finish(Acc part, int64_t divisor)
     {
         return T::store(ek_squares_result(part, divisor));
     }
+
+    struct Lanes : ek_moments<T, scales> {
+        using In = typename T::In;
+        using Acc = ek_squares;
+        using Context = ek_no_context;
+        using Lane = typename ek_moments<T, scales>::Lane;
+
+        EK_INLINE void take(Lane &lane, In x, int, int64_t, const Context &)
+        {
+            lane.sum[0] += ek_square(T::load(x), 1);
+            if (scales == 3) {
+                lane.sum[scales / 3] += ek_square(T::load(x), EK_SCALE_UP);
+                lane.sum[scales - 1] += ek_square(T::load(x), EK_SCALE_DOWN);
+            }
+        }
+        EK_INLINE Acc result(Lane lane, int64_t, int, const Context &)
+        {
+            double scale = scales == 1 ? 1 : ek_squares_scale(lane.sum[0]);
+            return ek_squares_close(scale == 1  ? lane.sum[0]
+                                    : scale > 1 ? lane.sum[scales / 3]
+                                                : lane.sum[scales - 1],
+                                    scale);
+        }
+    };
 };
 
 template <typename T> using ek_moments_squares = ek_moments_scales<T, 1>;

@@ -5,6 +5,10 @@
 #include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/launch.h"
+#include "cuda/rows_args.h"
+
+/* The workspace begins with the tickets. */
+enum { TICKET_BYTES = EK_CUDA_TICKETS * sizeof(uint32_t) };
 
 /* Refuses a stream of another context: its work would run beside the device's pool and kernels. The
  * legacy and per-thread default streams are no objects, only names for whatever the current context
@@ -83,6 +87,15 @@ ek_status ek_cuda_queue_sync(ek_queue *queue)
                    text ? text : "unknown error");
 }
 
+static ek_status clear_tickets(ek_queue *queue, void *tickets)
+{
+    CUresult result =
+        ek_cu.cuMemsetD8Async((CUdeviceptr)tickets, 0, TICKET_BYTES, ek_cuda_stream_of(queue));
+    if (result == CUDA_SUCCESS)
+        return EK_OK;
+    return ek_recorded(queue, ek_cuda_fail("ek_cuda_workspace", "cuMemsetD8Async", result));
+}
+
 ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
 {
     enum { SMALLEST = 1 << 20 };
@@ -96,18 +109,27 @@ ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
         ek_program *recording = ek_recording(queue);
         wanted = wanted > SMALLEST ? wanted : SMALLEST;
         if (EK_UNLIKELY(recording))
-            EK_TRY(ek_recorded(queue, ek_program_alloc(recording, wanted, &fresh)));
+            EK_TRY(ek_recorded(queue, ek_program_alloc(recording, TICKET_BYTES + wanted, &fresh)));
         else
-            EK_TRY(ek_cuda_alloc(queue, wanted, &fresh));
+            EK_TRY(ek_cuda_alloc(queue, TICKET_BYTES + wanted, &fresh));
+        ek_status status = clear_tickets(queue, fresh);
+        if (status != EK_OK)
+            old = fresh;
         if (old && EK_UNLIKELY(recording))
             ek_program_free(recording, old);
         else if (old)
             ek_cuda_free(queue, old);
+        EK_TRY(status);
         cuda->workspace = fresh;
         cuda->workspace_bytes = wanted;
     }
-    *memory = cuda->workspace;
+    *memory = (char *)cuda->workspace + TICKET_BYTES;
     return EK_OK;
+}
+
+uint32_t *ek_cuda_tickets(const ek_queue *queue)
+{
+    return ek_cuda_queue_of(queue)->workspace;
 }
 
 int32_t ek_cuda_multiprocessors(const ek_queue *queue)

@@ -12,16 +12,45 @@
 /* Neighbouring elements of a row that a thread loads at once. */
 #define EK_CUDA_PACK 4
 
-/* Columns: a thread has EK_CUDA_THREAD_LANES lanes of some neighbouring columns, as many as 16
- * bytes of elements and of accumulators allow. A block is `across` threads wide and has up to
- * EK_CUDA_LANE_THREADS threads for the lanes of a column. */
+/* Reductions of rows: elements of a load of 16 bytes, lanes of a thread over a whole chunk, and
+ * over rows that are shorter or many. Where loads of one element are all that fits, a thread has
+ * EK_CUDA_PACK lanes. */
+#define EK_CUDA_WIDE(size) ((int)(size) > 16 ? 1 : 16 / (int)(size))
+#define EK_CUDA_OWN(size) (EK_CUDA_WIDE(size) > 4 ? EK_CUDA_WIDE(size) : 4)
+#define EK_CUDA_OWN_SHORT(size, lane) ((lane) > 4 && EK_CUDA_WIDE(size) <= 8 ? 8 : 16)
+
+/* Loads of a thread that are under way together: of 16 bytes (bytes fill too many registers), and
+ * of one element. */
+#define EK_CUDA_PACKS_AHEAD(size) ((size) == 1 ? 4 : 8)
+#define EK_CUDA_SCALARS_AHEAD(size) ((size) >= 16 ? 8 : 16)
+
+/* Short rows that a group of threads has at once, with so many loads in each thread. */
+#define EK_CUDA_SHORT_ROWS(ahead, loads) ((ahead) > (loads) ? (ahead) / (loads) : 1)
+
+/* Rows of up to EK_LANES elements, of more of them, and how their elements are loaded. */
+enum {
+    EK_CUDA_SHORT_PACKED,
+    EK_CUDA_SHORT_SPREAD,
+    EK_CUDA_SHORT_STAGED,
+    EK_CUDA_NARROW, /* chunks by few threads each, */
+    EK_CUDA_WHOLE,  /* or by as many as a warp has */
+    EK_CUDA_SPREAD
+};
+
+/* What a block stages in shared memory of short rows that fit no packs. */
+#define EK_CUDA_STAGE_BYTES 16384
+
+/* Counters of blocks that have come to some point, for kernels that go on where the last block of
+ * them does. All are 0 between kernels. */
+#define EK_CUDA_TICKETS 4096
+
+/* Columns: a thread has EK_CUDA_THREAD_LANES lanes of up to four neighbouring columns. A block is
+ * `across` threads wide and has up to EK_CUDA_LANE_THREADS threads for the lanes of a column. */
 #define EK_CUDA_THREAD_LANES 8
 #define EK_CUDA_LANE_THREADS 16
 #define EK_CUDA_ACROSS 16
-#define EK_CUDA_AT_MOST_4(bytes) (16 / (bytes) > 4 ? 4 : 16 / (bytes) < 1 ? 1 : 16 / (bytes))
-#define EK_CUDA_COLUMNS(element, accumulator)                                                      \
-    (EK_CUDA_AT_MOST_4(element) < EK_CUDA_AT_MOST_4(accumulator) ? EK_CUDA_AT_MOST_4(element)      \
-                                                                 : EK_CUDA_AT_MOST_4(accumulator))
+#define EK_CUDA_COLUMNS(size, lane)                                                                \
+    (EK_CUDA_WIDE(size) > 16 / (int)(lane) ? 16 / (int)(lane) : EK_CUDA_WIDE(size))
 
 /* Rows with a result per element: a group of threads keeps rows of up to EK_CUDA_GROUP_ROW
  * elements, a warp those up to EK_CUDA_WARP_ROW, a block those up to EK_CUDA_BLOCK_ROW. A thread of
@@ -46,10 +75,14 @@ typedef struct ek_cuda_plane {
     int64_t divisor;     /* of a row's result */
     int64_t outer, outer_x, outer_out;
     int64_t inner, inner_x, inner_out;
-    int32_t group;  /* rows: threads of a row, a power of two up to 32 */
-    int32_t across; /* columns: threads side by side, */
-    int32_t lanes;  /* and threads for the lanes of each; powers of two */
-    int32_t packed; /* 1 if neighbours may be loaded (and stored) at once */
+    int32_t group;     /* rows: threads of a row, a power of two up to 32 */
+    int32_t across;    /* columns: threads side by side, */
+    int32_t lanes;     /* and threads for the lanes of each; powers of two */
+    int32_t packed;    /* 1 if neighbours may be loaded (and stored) at once */
+    int32_t form;      /* rows: of the kernel's ways to go about it */
+    int32_t tile;      /* rows of a block that stages them */
+    int64_t slots;     /* groups that a row of several chunks has, */
+    uint32_t *tickets; /* and (optional) counters to join their results by */
 } ek_cuda_plane;
 
 /* Rows of any layout: dimensions as in src/rows.h. */

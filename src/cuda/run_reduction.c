@@ -3,7 +3,7 @@
 #include "reduction.h"
 
 /* A winner: the value and its index. */
-static const ek_cuda_sizes winner = {16, 16};
+static const ek_cuda_sizes winner = {4, 16};
 
 static ek_status run(ek_queue *queue, const ek_cuda_kernels *kernels, const ek_op_info *op,
                      int32_t loop, ek_cuda_sizes sizes, const ek_rows *rows)

@@ -128,30 +128,118 @@ static ek_status launch_columns(ek_queue *queue, const ek_cuda_reduction *reduct
         EK_CUDA_ROWS_THREADS, plane);
 }
 
-/* The elements to a result each, or to one for each chunk. */
+/* The least power of two that is at least n. */
+static int64_t power_of_two(int64_t n)
+{
+    int64_t power = 1;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
+/* Whether every row is aligned for loads of 16 bytes, and short ones fill them. */
+static bool rows_are_packed(const ek_cuda_plane *plane, int64_t size)
+{
+    int64_t wide = EK_CUDA_WIDE(size), bytes = wide * size;
+    return (uintptr_t)plane->x % (uintptr_t)bytes == 0 &&
+           (plane->inner == 1 || plane->inner_x * size % bytes == 0) &&
+           (plane->outer == 1 || plane->outer_x * size % bytes == 0) &&
+           (plane->n > EK_LANES || plane->n % wide == 0);
+}
+
+/* Rows of up to EK_LANES elements. Where packs do not fit, or leave most of a thread's loads empty,
+ * rows that lie one after the other are staged. */
+static ek_status launch_short_rows(ek_queue *queue, const ek_cuda_reduction *reduction,
+                                   ek_cuda_plane *plane, bool packed)
+{
+    enum { FULL_BYTES = 32 };
+    int64_t size = reduction->in_size, n = plane->n, rows = plane->outer * plane->inner;
+    bool dense = n > 0 && (plane->inner == 1 || plane->inner_x == n) &&
+                 (plane->outer == 1 || plane->outer_x == plane->inner * n);
+    int64_t per_block;
+    if (dense && (!packed || n * size < FULL_BYTES)) {
+        int64_t tile = EK_CUDA_STAGE_BYTES / (n * size);
+        plane->form = EK_CUDA_SHORT_STAGED;
+        plane->group = (int32_t)power_of_two(divide_up(n, EK_CUDA_PACK));
+        plane->tile = (int32_t)(tile < rows ? tile : rows);
+        per_block = plane->tile;
+    } else {
+        int64_t own = packed ? EK_CUDA_OWN_SHORT(size, reduction->sizes.lane) : EK_CUDA_PACK;
+        int64_t loads = packed ? own / EK_CUDA_WIDE(size) : own;
+        int64_t ahead = packed ? EK_CUDA_PACKS_AHEAD(size) : EK_CUDA_SCALARS_AHEAD(size);
+        plane->form = packed ? EK_CUDA_SHORT_PACKED : EK_CUDA_SHORT_SPREAD;
+        plane->group = (int32_t)power_of_two(divide_up(n, own));
+        per_block = EK_CUDA_ROWS_THREADS / plane->group * EK_CUDA_SHORT_ROWS(ahead, loads);
+    }
+    return ek_cuda_launch_units(queue, reduction->kernels, reduction->kernel[EK_CUDA_ROWS_KERNEL],
+                                rows, per_block, EK_CUDA_ROWS_THREADS, plane);
+}
+
+/* The counters that joining the results of each row's chunks takes, on all levels. */
+static int64_t count_tickets(int64_t rows, int64_t chunks)
+{
+    int64_t tickets = 0;
+    do {
+        chunks = divide_up(chunks, EK_CHUNK);
+        tickets += rows * chunks;
+    } while (chunks > 1);
+    return tickets;
+}
+
+/* Rows of more than EK_LANES elements. True in `joined` if no results of chunks are left. */
+static ek_status launch_chunks(ek_queue *queue, const ek_cuda_reduction *reduction,
+                               ek_cuda_plane *plane, bool packed, bool *joined)
+{
+    /* Rows of a few kB fold more than they load, unless few threads have all lanes of one; they
+     * must be many, or threads are missing elsewhere. */
+    enum { NARROW = 1024, ROWS_OF_MULTIPROCESSOR = 64 };
+    int64_t rows = plane->outer * plane->inner, own = EK_CUDA_PACK;
+    plane->form = EK_CUDA_SPREAD;
+    if (packed && plane->n <= NARROW &&
+        rows >= ROWS_OF_MULTIPROCESSOR * ek_cuda_multiprocessors(queue)) {
+        plane->form = EK_CUDA_NARROW;
+        own = EK_CUDA_OWN_SHORT(reduction->in_size, reduction->sizes.lane);
+    } else if (packed) {
+        plane->form = EK_CUDA_WHOLE;
+        own = EK_CUDA_OWN(reduction->in_size);
+    }
+    int64_t groups = EK_CUDA_ROWS_THREADS * own / EK_LANES;
+    plane->slots = plane->chunks <= groups ? power_of_two(plane->chunks)
+                                           : divide_up(plane->chunks, groups) * groups;
+    *joined = plane->slots <= groups;
+    if (!*joined && count_tickets(rows, plane->chunks) <= EK_CUDA_TICKETS) {
+        plane->tickets = ek_cuda_tickets(queue);
+        *joined = true;
+    }
+    return ek_cuda_launch_units(queue, reduction->kernels, reduction->kernel[EK_CUDA_ROWS_KERNEL],
+                                rows * plane->slots, groups, EK_CUDA_ROWS_THREADS, plane);
+}
+
+/* The elements to a result each, or to one for each chunk; then args->parts is not null. */
 static ek_status launch_first(ek_queue *queue, const ek_cuda_reduction *reduction,
                               const ek_rows *rows, ek_cuda_rows *args)
 {
     ek_cuda_plane plane;
-    int32_t kernel = EK_CUDA_STRIDED_KERNEL;
-    int64_t units = args->count * args->chunks;
     args->context = reduction->context;
     args->group = ek_cuda_group(args->n);
     if (ek_cuda_plane_of(rows, &plane)) {
         plane.parts = args->parts;
         plane.context = reduction->context;
         plane.divisor = args->divisor;
-        plane.group = args->group;
         if (rows->row_ndim == 1 && rows->n > 0 && plane.step != 1 && plane.inner_x == 1)
             return launch_columns(queue, reduction, &plane);
-        if (plane.step == 1 || rows->n == 0)
-            kernel = EK_CUDA_ROWS_KERNEL;
+        if ((plane.step == 1 || rows->n == 0) && reduction->kernel[EK_CUDA_ROWS_KERNEL] >= 0) {
+            bool joined = true, packed = rows_are_packed(&plane, reduction->in_size);
+            EK_TRY(rows->n <= EK_LANES ? launch_short_rows(queue, reduction, &plane, packed)
+                                       : launch_chunks(queue, reduction, &plane, packed, &joined));
+            if (joined)
+                args->parts = NULL;
+            return EK_OK;
+        }
     }
-    if (reduction->kernel[kernel] < 0)
-        kernel = EK_CUDA_STRIDED_KERNEL;
-    return ek_cuda_launch_units(queue, reduction->kernels, reduction->kernel[kernel], units,
-                                EK_CUDA_ROWS_THREADS / args->group, EK_CUDA_ROWS_THREADS,
-                                kernel == EK_CUDA_ROWS_KERNEL ? (void *)&plane : (void *)args);
+    return ek_cuda_launch_units(
+        queue, reduction->kernels, reduction->kernel[EK_CUDA_STRIDED_KERNEL],
+        args->count * args->chunks, EK_CUDA_ROWS_THREADS / args->group, EK_CUDA_ROWS_THREADS, args);
 }
 
 ek_status ek_cuda_reduce_rows(ek_queue *queue, const ek_cuda_reduction *reduction,

@@ -38,7 +38,7 @@ static ek_status reduce(const job *job, int32_t columns_kernel, const void *tops
         .kernel = {-1, job->first + columns_kernel, job->first + columns_kernel + 1,
                    job->first + columns_kernel + 2},
         .in_size = job->in_size,
-        .sizes = {(uint8_t)job->size, (uint8_t)job->size},
+        .sizes = {4, (uint8_t)job->size},
         .context = tops,
         .parts = parts,
     };

@@ -446,6 +446,16 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr memory, CUstream stream)
     return remove_block(known->device, (void *)memory);
 }
 
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
+                                 CUstream stream)
+{
+    ENTER("cuMemsetD8Async");
+    block *known = find_block((void *)memory, bytes);
+    REQUIRE(stream && known && known->device == stream->context->device, CUDA_ERROR_INVALID_VALUE);
+    memset((void *)memory, value, bytes);
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 {
     ENTER("cuMemHostAlloc");
