@@ -8,7 +8,11 @@
 
 #include "compare.h"
 #include "counts.h"
+#include "einkorn/ops/all.h"
+#include "einkorn/ops/any.h"
 #include "einkorn/ops/argmax.h"
+#include "einkorn/ops/argmin.h"
+#include "einkorn/ops/count_nonzero.h"
 #include "einkorn/ops/log_softmax.h"
 #include "einkorn/ops/max.h"
 #include "einkorn/ops/mean.h"
@@ -31,6 +35,11 @@ typedef ek_status typed_call(ek_queue *q, ek_dtype dtype, int64_t outer, int64_t
 typedef struct operation {
     const ek_op_info *info;
     typed_call *typed;
+    /* The array call; the others are null. */
+    ek_status (*over_axes)(ek_queue *q, const ek_array *x, int32_t naxes, const int32_t *axes,
+                           bool keepdims, ek_array *out);
+    ek_status (*place)(ek_queue *q, const ek_array *x, int32_t axis, bool keepdims, ek_array *out);
+    ek_status (*along)(ek_queue *q, const ek_array *x, int32_t axis, ek_array *out);
 } operation;
 
 #define REAL_CASES(op)                                                                             \
@@ -83,6 +92,11 @@ TYPED(mean, REAL_CASES(mean) FLOAT_CASES(mean) COMPLEX_CASES(mean))
 TYPED(max, REAL_CASES(max) FLOAT_CASES(max))
 TYPED(min, REAL_CASES(min) FLOAT_CASES(min))
 TYPED(argmax, REAL_CASES(argmax) FLOAT_CASES(argmax))
+TYPED(argmin, REAL_CASES(argmin) FLOAT_CASES(argmin))
+TYPED(any, REAL_CASES(any) FLOAT_CASES(any) COMPLEX_CASES(any))
+TYPED(all, REAL_CASES(all) FLOAT_CASES(all) COMPLEX_CASES(all))
+TYPED(count_nonzero,
+      REAL_CASES(count_nonzero) FLOAT_CASES(count_nonzero) COMPLEX_CASES(count_nonzero))
 TYPED(softmax, FLOAT_CASES(softmax))
 TYPED(log_softmax, FLOAT_CASES(log_softmax))
 
@@ -118,11 +132,20 @@ TYPED(var, DDOF_CASES(var))
 TYPED(std, DDOF_CASES(std))
 
 static const operation operations[] = {
-    {&ek_op_sum.info, typed_sum},         {&ek_op_mean.info, typed_mean},
-    {&ek_op_max.info, typed_max},         {&ek_op_min.info, typed_min},
-    {&ek_op_argmax.info, typed_argmax},   {&ek_op_var.info, typed_var},
-    {&ek_op_std.info, typed_std},         {&ek_op_norm2.info, typed_norm2},
-    {&ek_op_softmax.info, typed_softmax}, {&ek_op_log_softmax.info, typed_log_softmax},
+    {&ek_op_sum.info, typed_sum, .over_axes = ek_sum},
+    {&ek_op_mean.info, typed_mean, .over_axes = ek_mean},
+    {&ek_op_max.info, typed_max, .over_axes = ek_max},
+    {&ek_op_min.info, typed_min, .over_axes = ek_min},
+    {&ek_op_argmax.info, typed_argmax, .place = ek_argmax},
+    {&ek_op_softmax.info, typed_softmax, .along = ek_softmax},
+    {&ek_op_log_softmax.info, typed_log_softmax, .along = ek_log_softmax},
+    {&ek_op_argmin.info, typed_argmin, .place = ek_argmin},
+    {&ek_op_any.info, typed_any, .over_axes = ek_any},
+    {&ek_op_all.info, typed_all, .over_axes = ek_all},
+    {&ek_op_count_nonzero.info, typed_count_nonzero, .over_axes = ek_count_nonzero},
+    {&ek_op_var.info, typed_var},
+    {&ek_op_std.info, typed_std},
+    {&ek_op_norm2.info, typed_norm2, .over_axes = ek_norm2},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
@@ -139,8 +162,12 @@ static bool is_moments(const ek_op_info *op)
 
 static bool needs_elements(const ek_op_info *op)
 {
-    return !per_element(op) && !is_moments(op) && strcmp(op->name, "sum") != 0 &&
-           strcmp(op->name, "mean") != 0;
+    static const char *const names[] = {"max", "min", "argmax", "argmin"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(op->name, names[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void must(ek_status status)
@@ -283,10 +310,12 @@ END_TEST
 static void check_rows_and_columns(const operation *operation, const ek_loop *loop)
 {
     static const int64_t shapes[][3] = {
-        {3, 1, 1},    {5, 7, 1},  {300, 3, 1},  {17, 100, 1},  {4, 128, 1},  {3, 1000, 1},
-        {2, 4097, 1}, {1, 1, 5},  {1, 3, 70},   {1, 40, 3},    {1, 40, 129}, {1, 300, 16},
-        {1, 129, 64}, {2, 5, 33}, {3, 130, 17}, {1, 4096, 20}, {1, 4097, 8}, {2, 8200, 9},
-        {0, 4, 3},    {4, 3, 0},  {2, 0, 3}};
+        {3, 1, 1},     {5, 7, 1},      {300, 3, 1},   {17, 100, 1},  {4, 128, 1},  {3, 1000, 1},
+        {2, 4097, 1},  {1, 1, 5},      {1, 3, 70},    {1, 40, 3},    {1, 40, 129}, {1, 300, 16},
+        {1, 129, 64},  {2, 5, 33},     {3, 130, 17},  {1, 4096, 20}, {1, 4097, 8}, {2, 8200, 9},
+        {1, 100, 200}, {1, 1000, 150}, {500, 16, 1},  {400, 17, 1},  {60, 64, 1},  {70, 256, 1},
+        {9, 520, 1},   {3, 32768, 1},  {2, 33000, 1}, {3, 70001, 1}, {0, 4, 3},    {4, 3, 0},
+        {2, 0, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         check_shape(operation, loop, shapes[i][0], shapes[i][1], shapes[i][2], i, (int)(i % 2));
 }
@@ -475,30 +504,20 @@ static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_ar
             params[0] = (ek_param){.name = "axis", .integer = axis};
             return ek_apply(queue, op, in, 1, params, out);
         }
-        if (strcmp(op->name, "argmax") == 0)
+        if (call->operation->place)
             params[1] = (ek_param){.name = "axis", .integer = axis};
-        int32_t given = op == &ek_op_argmax.info && call->flattened ? 1 : ddof_of(op) ? 3 : 2;
+        int32_t given = call->operation->place && call->flattened ? 1 : ddof_of(op) ? 3 : 2;
         return ek_apply(queue, op, in, given, params, out);
     }
-    if (op == &ek_op_sum.info)
-        return ek_sum(queue, x, count, axes, call->keepdims, out);
-    if (op == &ek_op_mean.info)
-        return ek_mean(queue, x, count, axes, call->keepdims, out);
-    if (op == &ek_op_max.info)
-        return ek_max(queue, x, count, axes, call->keepdims, out);
-    if (op == &ek_op_min.info)
-        return ek_min(queue, x, count, axes, call->keepdims, out);
+    if (call->operation->over_axes)
+        return call->operation->over_axes(queue, x, count, axes, call->keepdims, out);
     if (op == &ek_op_var.info)
         return ek_var(queue, x, count, axes, ddof_of(op), call->keepdims, out);
     if (op == &ek_op_std.info)
         return ek_std(queue, x, count, axes, ddof_of(op), call->keepdims, out);
-    if (op == &ek_op_norm2.info)
-        return ek_norm2(queue, x, count, axes, call->keepdims, out);
-    if (op == &ek_op_argmax.info)
-        return ek_argmax(queue, x, axis, call->keepdims, out);
-    if (op == &ek_op_softmax.info)
-        return ek_softmax(queue, x, axis, out);
-    return ek_log_softmax(queue, x, axis, out);
+    if (call->operation->place)
+        return call->operation->place(queue, x, axis, call->keepdims, out);
+    return call->operation->along(queue, x, axis, out);
 }
 
 static ek_array view(const ek_place *place, ek_dtype dtype, layout *layout, char *memory)
@@ -583,7 +602,7 @@ static void check_layout(const operation *operation, const ek_loop *loop, uint64
     static const int64_t lengths[] = {1, 2, 3, 5, 7, 4, 19, 0};
     uint64_t state = seed * 1000;
     call call = {.operation = operation, .loop = loop};
-    bool one = per_element(operation->info) || operation->info == &ek_op_argmax.info;
+    bool one = per_element(operation->info) || operation->place;
     call.x.ndim = (int32_t)draw(&state, NDIM + 1);
     for (int d = 0; d < call.x.ndim; d++)
         call.x.shape[d] = lengths[draw(&state, draw(&state, 5) ? 7 : 8)];
@@ -627,8 +646,10 @@ START_TEST(test_softmax_in_place)
                                         {1, 50, 20}, {1, 5000, 9}, {2, 7, 3}};
     const ek_place *places;
     int count = ek_tested_places(&places);
-    for (int i = OPERATIONS - 2; i < OPERATIONS; i++) {
+    for (int i = 0; i < OPERATIONS; i++) {
         const ek_op_info *op = operations[i].info;
+        if (!per_element(op))
+            continue;
         for (int32_t k = 0; k < op->loop_count; k++) {
             for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
                 int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2];

@@ -163,15 +163,41 @@ static value reduce(combine *combine, int64_t n, const value *x)
     return result;
 }
 
-static void argmax(ek_dtype dtype, int64_t n, const void *x, int64_t *out)
+/* The first of equals, or the first NaN: of the largest, or of the smallest. */
+static void find(ek_dtype dtype, bool largest, int64_t n, const void *x, int64_t *out)
 {
     *out = 0;
     for (int64_t i = 1; i < n; i++) {
         value a = load(dtype, x, i), b = load(dtype, x, *out);
         bool equal = a.group == FLOAT ? a.f == b.f : a.group == DOUBLE && a.d == b.d;
-        if (!is_nan(b) && (is_nan(a) || (!equal && is_less(b, a))))
+        bool wins = largest ? is_less(b, a) : is_less(a, b);
+        if (!is_nan(b) && (is_nan(a) || (!equal && wins)))
             *out = i;
     }
+}
+
+static bool is_zero(value a)
+{
+    switch (a.group) {
+    case FLOAT:
+        return a.f == 0;
+    case DOUBLE:
+        return a.d == 0;
+    case COMPLEX_FLOAT:
+        return a.c.re == 0 && a.c.im == 0;
+    case COMPLEX_DOUBLE:
+        return a.z.re == 0 && a.z.im == 0;
+    default:
+        return a.u == 0;
+    }
+}
+
+static int64_t count_nonzero(ek_dtype dtype, int64_t n, const void *x)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += !is_zero(load(dtype, x, i));
+    return count;
 }
 
 static value divide(value sum, int64_t n)
@@ -196,8 +222,16 @@ static value to_double(value a)
 
 void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
 {
-    if (strcmp(op, "argmax") == 0) {
-        argmax(dtype, n, x, out);
+    if (strncmp(op, "arg", 3) == 0) {
+        find(dtype, strcmp(op, "argmax") == 0, n, x, out);
+        return;
+    }
+    if (strcmp(op, "count_nonzero") == 0) {
+        *(int64_t *)out = count_nonzero(dtype, n, x);
+        return;
+    }
+    if (strcmp(op, "any") == 0 || strcmp(op, "all") == 0) {
+        *(ek_b8 *)out = count_nonzero(dtype, n, x) >= (op[1] == 'n' ? 1 : n);
         return;
     }
     bool mean = strcmp(op, "mean") == 0, sum = strcmp(op, "sum") == 0;

@@ -8,8 +8,8 @@
 
 #include "einkorn/dtype.h"
 
-/* The result of an operation ("sum", "mean", "max", "min", "argmax") on n elements, in the output's
- * dtype. */
+/* The result of an operation ("sum", "mean", "max", "min", "argmax", "argmin", "any", "all",
+ * "count_nonzero") on n elements, in the output's dtype. */
 void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
 
 /* The n results of "softmax" or "log_softmax" on a row. */
