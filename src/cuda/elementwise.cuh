@@ -140,6 +140,15 @@ template <typename T, int width> struct ek_shifted {
         return (uint32_t)(uintptr_t)first % bytes;
     }
 
+    /* True if elements i to i + width of a line of n, which begin at `first`, are neighbours that
+     * may be read from boundary to boundary. */
+    EK_INLINE bool may_load(const T *first, int64_t step, int64_t i, int64_t n)
+    {
+        int64_t margin = skew_of(first) ? width : 0;
+        return (step == 1 || (step == -1 && words > 0)) && (words > 0 || margin == 0) &&
+               i >= margin && i + width + margin <= n;
+    }
+
     EK_MEMBER void load(const T *first)
     {
         skew = skew_of(first);
@@ -230,11 +239,8 @@ template <typename T, int width> struct ek_input {
     EK_MEMBER raw find(const ek_cuda_walk &walk, int k)
     {
         const T *first = line + step * (step < 0 ? i + width - 1 : i);
-        int64_t margin = shifted::skew_of(first) ? width : 0;
-        bool dense = step == 1 || (step == -1 && shifted::words > 0);
         raw found;
-        if (dense && !folded && (shifted::words > 0 || margin == 0) && i >= margin &&
-            i + width + margin <= n) {
+        if (!folded && shifted::may_load(first, step, i, n)) {
             shifted elements;
             elements.load(first);
             found = elements.settle(step < 0);
@@ -319,7 +325,7 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
 
     /* Blocks of walking kernels that must fit a multiprocessor, to bound their registers: what
      * waits for memory are threads. */
-    static constexpr int walking_blocks = largest < 4 ? 4 : 6;
+        static constexpr int walking_blocks = largest < 4 ? 4 : 5;
 
     /* All operands are one line without gaps, which begins at a pack's boundary. */
     EK_INLINE void contiguous(Op op, int64_t n, Out *out, const In *...in)
@@ -414,34 +420,59 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
         finish(op, walk, place, find<In>(walk, k + 1, place.offset[k + 1], place)...);
     }
 
-    /* One element for all, neighbours at a boundary, or anything else. */
+    /* What a thread has of an input, before its loads are waited for. */
+    template <typename T> struct found {
+        ek_shifted<ek_bits_of<T>, width> elements;
+        bool backward;
+
+        EK_MEMBER ek_pack<T, width> settle()
+        {
+            ek_raw<sizeof(T) * width> settled = elements.settle(backward);
+            ek_pack<T, width> pack;
+            memcpy(&pack, &settled, sizeof pack);
+            return pack;
+        }
+    };
+
+    /* One element for all, neighbours, or anything else. */
     template <typename T>
-    EK_INLINE ek_pack<T, width> find(const ek_cuda_walk &walk, int k, int64_t offset,
-                                     const ek_place<operands, width, 1> &place)
+    EK_INLINE found<T> find(const ek_cuda_walk &walk, int k, int64_t offset,
+                            const ek_place<operands, width, 1> &place)
     {
         using Bits = ek_bits_of<T>;
-        const T *line = (const T *)walk.data[k] + offset;
-        int64_t step = walk.step[k];
+        using shifted = ek_shifted<Bits, width>;
+        found<T> in;
+        const Bits *line = (const Bits *)walk.data[k] + offset;
+        int64_t step = walk.step[k], i = place.i;
+        const Bits *first = line + (step < 0 ? -(i + width - 1) : i);
         bool bent = (walk.turned | walk.folded) >> k & 1;
-        ek_pack<T, width> pack;
+        in.backward = false;
+        in.elements.skew = 0;
         if (step == 0 && !bent) {
-            T value = place.n > 0 ? *line : T();
+            ek_pack<Bits, width> pack;
+            Bits value = place.n > 0 ? *line : Bits();
 #pragma unroll
             for (int e = 0; e < width; e++)
                 pack.at[e] = value;
-        } else if (step == 1 && !bent && inside(place.i, place.n) &&
-                   (uintptr_t)(line + place.i) % sizeof pack == 0) {
-            pack = *(const ek_pack<T, width> *)(line + place.i);
+            memcpy(&in.elements.at, &pack, sizeof pack);
+        } else if (!bent && shifted::may_load(first, step, i, place.n)) {
+            in.elements.load(first);
+            in.backward = step < 0;
         } else {
-            ek_find_pack<Bits, width>(walk, k, bent, (const Bits *)line, step, place.i, place.n,
-                                      place.y);
-            pack = *(const ek_pack<T, width> *)ek_own_place();
+            ek_find_pack<Bits, width>(walk, k, bent, line, step, i, place.n, place.y);
+            in.elements.at = *(const ek_raw<sizeof(T) * width> *)ek_own_place();
         }
-        return pack;
+        return in;
     }
 
     EK_INLINE void finish(Op op, const ek_cuda_walk &walk,
-                          const ek_place<operands, width, 1> &place, const ek_pack<In, width> &...in)
+                          const ek_place<operands, width, 1> &place, found<In>... in)
+    {
+        store(op, walk, place, in.settle()...);
+    }
+
+    EK_INLINE void store(Op op, const ek_cuda_walk &walk,
+                         const ek_place<operands, width, 1> &place, const ek_pack<In, width> &...in)
     {
         ek_pack<Out, width> result;
 #pragma unroll
