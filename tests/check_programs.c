@@ -557,8 +557,8 @@ START_TEST(copies)
     ek_queue *queue = place->queue;
     ek_program *program;
     arrays a = open_arrays(place);
-    int64_t shape[] = {N / 8, 8}, columns[] = {1, N / 8};
-    float host[N];
+    int64_t shape[] = {N / 8, 8}, columns[] = {1, N / 8}, gaps[] = {16, 2};
+    float host[2 * N];
     ek_array one = ek_array_view(a.one, EK_F32, ek_queue_device(queue), 2, shape);
     ek_array out = ek_array_view(a.out, EK_F32, ek_queue_device(queue), 2, shape);
     ek_array turned = ek_array_view(a.zero, EK_F32, ek_queue_device(queue), 2, shape);
@@ -573,7 +573,7 @@ START_TEST(copies)
         REFUSED(ek_copy(queue, &outside, &out), EK_UNSUPPORTED, "dst is pageable");
         REFUSED(ek_copy(queue, &out, &outside), EK_UNSUPPORTED, "src is pageable");
         REFUSED(ek_copy(queue, &turned, &outside), EK_UNSUPPORTED, "src is pageable");
-        outside.strides = columns;
+        outside.strides = gaps;
         REFUSED(ek_copy(queue, &outside, &out), EK_UNSUPPORTED, "dst is not in C order");
     }
     MUST(ek_record_end(queue, &program));
