@@ -117,9 +117,10 @@ static ek_status run_recorded(ek_queue *queue, const void *kernels, const void *
     return run_product(queue, product);
 }
 
-ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem)
+ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_quick,
+                           const ek_gemm_problem *problem)
 {
-    if (ek_gemm_empty(problem) || is_small(problem))
+    if (ek_gemm_empty(problem) || (exact_is_quick && is_small(problem)))
         return exact(queue, problem);
     product product = {.problem = *problem};
     if (!make_call(&product.problem, &product.call))
@@ -131,8 +132,10 @@ ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_pro
 
 #else
 
-ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem)
+ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_quick,
+                           const ek_gemm_problem *problem)
 {
+    (void)exact_is_quick;
     return exact(queue, problem);
 }
 

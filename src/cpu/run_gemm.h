@@ -50,7 +50,9 @@ typedef struct ek_gemm_kernel {
 ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel,
                       const ek_gemm_problem *problem);
 
-/* Runs a problem with OpenBLAS, or with `exact` where OpenBLAS cannot or would be slower. */
-ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, const ek_gemm_problem *problem);
+/* Runs a problem with OpenBLAS, or with `exact` where OpenBLAS cannot, and small ones also where
+ * that would be slower if `exact_is_quick`. */
+ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_quick,
+                           const ek_gemm_problem *problem);
 
 #endif
