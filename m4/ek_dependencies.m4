@@ -30,7 +30,7 @@ AC_DEFUN([EK_CUDA], [
   AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch="75 80 90 ..."],
     [GPU architectures to compile for (default: those of 75 80 86 89 90 100 120 that nvcc knows)])],
     [], [with_cuda_arch=])
-  ek_cuda=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH=
+  ek_cuda=0 ek_sm_90=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH=
   AS_IF([test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda],
       [yes|check], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
@@ -69,11 +69,15 @@ AC_DEFUN([EK_CUDA], [
     for ek_arch in $with_cuda_arch; do
       EK_NVCC_ARCH="$EK_NVCC_ARCH -gencode arch=compute_$ek_arch,code=sm_$ek_arch"
     done
+    # Code for 9.0 itself may use instructions known to be right there.
+    AS_CASE([" $with_cuda_arch "], [*" 90 "*], [ek_sm_90=1])
     # PTX of the newest, so that a later GPU can run it too.
     EK_NVCC_ARCH="$EK_NVCC_ARCH -gencode arch=compute_$ek_arch,code=compute_$ek_arch"
     EK_CUDA_SUMMARY="$NVCC, architectures $with_cuda_arch"
   ])
   AC_DEFINE_UNQUOTED([EK_HAVE_CUDA], [$ek_cuda], [1 if CUDA kernels are built])
+  AC_DEFINE_UNQUOTED([EK_HAVE_SM_90], [$ek_sm_90],
+    [1 if they are built for compute capability 9.0])
   AC_SUBST([NVCC])
   AC_SUBST([EK_CUDA_CFLAGS])
   AC_SUBST([EK_NVCC_ARCH])

@@ -30,14 +30,19 @@ static ek_status make_pool(ek_cuda_device *device)
 
 static ek_status ask(ek_cuda_device *device)
 {
-    int pools = 0, multiprocessors = 0;
+    int pools = 0, multiprocessors = 0, major = 0, minor = 0;
     EK_CUDA_TRY(call, cuDeviceGetName,
                 (device->base.model, sizeof device->base.model, device->device));
     EK_CUDA_TRY(call, cuDeviceGetAttribute,
                 (&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device->device));
     EK_CUDA_TRY(call, cuDeviceGetAttribute,
                 (&pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->device));
+    EK_CUDA_TRY(call, cuDeviceGetAttribute,
+                (&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device->device));
+    EK_CUDA_TRY(call, cuDeviceGetAttribute,
+                (&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device->device));
     device->multiprocessors = multiprocessors;
+    device->capability = 10 * major + minor;
     if (!pools)
         return ek_fail(EK_NO_DEVICE, "%s: the driver has no memory pools for %s", call,
                        device->base.model);

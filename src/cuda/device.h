@@ -11,6 +11,7 @@ typedef struct ek_cuda_device {
     CUcontext context; /* the primary one, which applications of the CUDA runtime use too */
     CUmemoryPool pool; /* what all queues of the device allocate from */
     int32_t multiprocessors;
+    int32_t capability; /* compute capability 9.0 is 90 */
 } ek_cuda_device;
 
 static inline const ek_cuda_device *ek_cuda_device_of(const ek_device *device)

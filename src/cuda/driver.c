@@ -61,6 +61,7 @@ static const struct {
     ENTRY(cuLibraryLoadData),
     ENTRY(cuLibraryUnload),
     ENTRY(cuLibraryGetKernel),
+    ENTRY(cuKernelSetAttribute),
     ENTRY(cuLaunchKernel),
 };
 

@@ -56,6 +56,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuLibraryLoadData) *cuLibraryLoadData;
     __typeof__(cuLibraryUnload) *cuLibraryUnload;
     __typeof__(cuLibraryGetKernel) *cuLibraryGetKernel;
+    __typeof__(cuKernelSetAttribute) *cuKernelSetAttribute;
     __typeof__(cuLaunchKernel) *cuLaunchKernel;
 } ek_cuda_table;
 

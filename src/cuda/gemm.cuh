@@ -1,187 +1,153 @@
 /* Exact matrix products on CUDA.
  *
- * A block computes a tile of C, (16 * rows) by (16 * columns) elements, from slices of A and B in
- * shared memory, `depth` numbers of k at a time; while it works on one slice the next is on its way
- * through registers. Each thread keeps its sums in registers for all of k and adds to each in the
- * order of k: see docs/arithmetic.md.
+ * A block computes a tile of C from slices of A and B in shared memory (cuda/gemm_slice.cuh). A
+ * warp is 4 rows of 8 threads; each thread keeps its sums in registers for all of k and adds to
+ * each in the order of k: see docs/arithmetic.md.
  *
- * Type says what an element is in memory and as a number in sums:
- *     Stored, Sum, Result                       types
- *     Sum load(Stored x, bool conjugate)
+ * Type says what an element is in memory, in shared memory, and as a number in sums:
+ *     Stored, Kept, Sum, Result                 types
+ *     direct                                    Kept is Stored
+ *     Kept load(Stored x)                       only where not direct
+ *     Sum take(Kept x, bool conjugate)
  *     Sum step(Sum a, Sum b, Sum sum)           the chain's fma
  *     Stored finish(Sum, Result alpha, Result beta, const Stored *c)   c is null if not to be read
  */
 #ifndef EK_CUDA_GEMM_CUH
 #define EK_CUDA_GEMM_CUH
 
-#include <stdint.h>
-#include <string.h>
+#include "cuda/gemm_slice.cuh"
 
-#include "cuda/gemm_args.h"
-
-#define EK_GEMM_KERNEL extern "C" __global__ void __launch_bounds__(EK_CUDA_GEMM_THREADS)
-#define EK_INLINE static __device__ __forceinline__
-
-template <typename Type, int rows, int columns> struct ek_gemm {
-    using Stored = typename Type::Stored;
+template <typename Type, int tile_m, int tile_n, int warps_m, int warps_n, int depth, int stages,
+          int ahead>
+struct ek_gemm {
+    using Kept = typename Type::Kept;
     using Sum = typename Type::Sum;
-    using Result = typename Type::Result;
 
-    static constexpr int side = EK_CUDA_GEMM_SIDE;
-    static constexpr int depth = 8;
-    /* Numbers a thread reads from shared memory at once, and rows or columns of it that lie
-     * together. The padding keeps these 16 bytes aligned and spreads a column over the banks. */
-    static constexpr int width = 16 / sizeof(Sum);
-    static constexpr int tile_m = side * rows, tile_n = side * columns;
+    static constexpr int threads = 32 * warps_m * warps_n;
+    /* A thread's rows and columns of the tile. */
+    static constexpr int rows = tile_m / warps_m / 4, columns = tile_n / warps_n / 8;
+    /* Of these, so many lie together as 16 bytes hold; the next follow behind those of the
+     * neighbours. */
+    static constexpr int wide = 16 / sizeof(Sum);
+    static constexpr int high = rows < wide ? rows : wide;
+    static constexpr int width = columns < wide ? columns : wide;
 
-    template <int length> struct Slice {
-        static constexpr int pitch = length + width;
-        alignas(16) Sum at[depth * pitch];
+    using SliceA = ek_slice_by_k<Type, tile_m, depth, threads>;
+    using SliceB = ek_slice_by_k<Type, tile_n, depth, threads>;
+    using Ring = ek_slice_ring<SliceA, SliceB, depth, stages>;
+
+    static_assert(sizeof(Kept) == sizeof(Sum) && depth % ahead == 0, "a shape that does not fit");
+
+    template <int count> struct Part {
+        alignas(sizeof(Kept) * count) Kept at[count];
     };
 
-    struct Shared {
-        Slice<tile_m> a[2];
-        Slice<tile_n> b[2];
-    };
-
-    /* How a thread takes its part of an operand's slices: elements `step` apart in memory, along k
-     * or across it, whichever neighbouring threads find together. */
-    template <int length> struct Loader {
-        static constexpr int count = depth * length / EK_CUDA_GEMM_THREADS;
-
-        const Stored *from;
-        int64_t step, advance; /* to the thread's next element; to the next slice */
-        int64_t left;          /* rows (or columns) of the matrix from the thread's first on */
-        int at, at_step, k, k_step;
-        bool conjugate;
-
-        __device__ __forceinline__ Loader(const ek_cuda_gemm_matrix &x, int64_t index,
-                                          int64_t first, int64_t total, int64_t across,
-                                          int64_t along)
-        {
-            bool along_k = along == 1 || across != 1;
-            at = along_k ? threadIdx.x / depth : threadIdx.x % length;
-            k = along_k ? threadIdx.x % depth : threadIdx.x / length;
-            at_step = along_k ? EK_CUDA_GEMM_THREADS / depth : 0;
-            k_step = along_k ? 0 : EK_CUDA_GEMM_THREADS / length;
-            from = (const Stored *)x.data + index * x.batch + (first + at) * across + k * along;
-            step = at_step * across + k_step * along;
-            advance = depth * along;
-            left = total - first - at;
-            conjugate = x.conjugate != 0;
-        }
-
-        /* `k_left`: numbers of k from the slice's first on. */
-        __device__ __forceinline__ void load(int64_t k_left, Sum (&part)[count])
-        {
-#pragma unroll
-            for (int l = 0; l < count; l++) {
-                part[l] = Sum{};
-                if (l * at_step < left && k + l * k_step < k_left)
-                    part[l] = Type::load(from[l * step], conjugate);
-            }
-            from += advance;
-        }
-
-        __device__ __forceinline__ void store(const Sum (&part)[count], Slice<length> &slice) const
-        {
-#pragma unroll
-            for (int l = 0; l < count; l++)
-                slice.at[(k + l * k_step) * Slice<length>::pitch + at + l * at_step] = part[l];
-        }
-    };
-
-    /* A thread's rows (or columns): `width` together, then a step over those of its neighbours. */
-    template <int count, int length>
-    EK_INLINE void take(const Slice<length> &slice, int k, int thread, Sum (&part)[count])
+    /* Row i of a thread, from the thread's first one; likewise columns. */
+    EK_INLINE int row_of(int i)
     {
-#pragma unroll
-        for (int g = 0; g < count; g += width)
-            memcpy(&part[g],
-                   __builtin_assume_aligned(
-                       &slice.at[k * Slice<length>::pitch + g * side + thread * width], 16),
-                   16);
+        return i / high * high * 4 + i % high;
     }
 
-    EK_INLINE int position(int i, int thread)
+    EK_INLINE int column_of(int j)
     {
-        return i / width * width * side + thread * width + i % width;
+        return j / width * width * 8 + j % width;
     }
 
-    EK_INLINE void multiply(const Slice<tile_m> &a, const Slice<tile_n> &b, int k, int y, int x,
-                            Sum (&sum)[rows][columns])
+    const ek_cuda_gemm_args &args;
+    int y, x; /* the thread's first row and column of the tile */
+    Sum sum[rows][columns];
+    Sum left[ahead][rows], right[ahead][columns];
+
+    EK_MEMBER ek_gemm(const ek_cuda_gemm_args &args) : args(args), sum()
     {
-        Sum left[rows], right[columns];
-        take(a, k, y, left);
-        take(b, k, x, right);
+        int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        y = warp / warps_n * (4 * rows) + lane / 8 * high;
+        x = warp % warps_n * (8 * columns) + lane % 8 * width;
+    }
+
+    /* Takes what step k of the ring's slice multiplies. */
+    EK_MEMBER void take(const Ring &ring, int k, int to)
+    {
+        const Kept *a = ring.slice_a() + k * SliceA::pitch + y;
+        const Kept *b = ring.slice_b() + k * SliceB::pitch + x;
+#pragma unroll
+        for (int i = 0; i < rows; i += high) {
+            Part<high> part = *(const Part<high> *)(a + row_of(i));
+#pragma unroll
+            for (int l = 0; l < high; l++)
+                left[to][i + l] = Type::take(part.at[l], args.a.conjugate);
+        }
+#pragma unroll
+        for (int j = 0; j < columns; j += width) {
+            Part<width> part = *(const Part<width> *)(b + column_of(j));
+#pragma unroll
+            for (int l = 0; l < width; l++)
+                right[to][j + l] = Type::take(part.at[l], args.b.conjugate);
+        }
+    }
+
+    /* Back and forth, so that neighbouring steps share an operand. */
+    EK_MEMBER void multiply(int from)
+    {
 #pragma unroll
         for (int i = 0; i < rows; i++) {
 #pragma unroll
-            for (int j = 0; j < columns; j++)
-                sum[i][j] = Type::step(left[i], right[j], sum[i][j]);
+            for (int l = 0; l < columns; l++) {
+                int j = i % 2 ? columns - 1 - l : l;
+                sum[i][j] = Type::step(left[from][i], right[from][j], sum[i][j]);
+            }
         }
     }
 
-    EK_INLINE void finish(const ek_cuda_gemm_args &args, int64_t index, int64_t row, int64_t column,
-                          int y, int x, const Sum (&sum)[rows][columns])
+    EK_MEMBER void multiply_all(Ring &ring)
     {
-        Stored *c = (Stored *)args.c.data + index * args.c.batch;
-        Result alpha, beta;
-        memcpy(&alpha, args.alpha, sizeof alpha);
-        memcpy(&beta, args.beta, sizeof beta);
+#pragma unroll
+        for (int k = 0; k < ahead - 1; k++)
+            take(ring, k, k);
+        int64_t to_do = args.k;
+        for (; to_do >= depth; to_do -= depth) {
+            ring.begin();
+#pragma unroll
+            for (int k = 0; k < depth; k++) {
+                if (k == depth - ahead + 1) {
+                    ring.end();
+                    ring.advance();
+                }
+                take(ring, (k + ahead - 1) % depth, (k + ahead - 1) % ahead);
+                multiply(k % ahead);
+            }
+        }
+        /* No step for the k that are not there: adding their zeros would change -0. */
+#pragma unroll 2
+        for (int k = 0; k < (int)to_do; k++) {
+            take(ring, k, 0);
+            multiply(0);
+        }
+    }
+
+    EK_INLINE void tile(const ek_cuda_gemm_args &args, int64_t index, int64_t i, int64_t j,
+                        void *shared)
+    {
+        int64_t row = i * tile_m, column = j * tile_n;
+        ek_gemm self(args);
+        Ring ring(ek_gemm_rows<typename Type::Stored>(args, index, row),
+                  ek_gemm_columns<typename Type::Stored>(args, index, column), args.k, shared);
+        self.multiply_all(ring);
 #pragma unroll
         for (int i = 0; i < rows; i++) {
-            int64_t at_row = row + position(i, y);
 #pragma unroll
-            for (int j = 0; j < columns; j++) {
-                int64_t at_column = column + position(j, x);
-                if (at_row >= args.m || at_column >= args.n)
-                    continue;
-                Stored *to = c + at_row * args.c.row + at_column * args.c.column;
-                *to = Type::finish(sum[i][j], alpha, beta, args.reads_c ? to : nullptr);
-            }
+            for (int j = 0; j < columns; j += width)
+                ek_gemm_finish<Type, width>(args, index, row + self.y + row_of(i),
+                                            column + self.x + column_of(j), &self.sum[i][j]);
         }
-    }
-
-    EK_INLINE void tile(const ek_cuda_gemm_args &args, int64_t index, int64_t row, int64_t column,
-                        Shared &shared)
-    {
-        Loader<tile_m> a(args.a, index, row, args.m, args.a.row, args.a.column);
-        Loader<tile_n> b(args.b, index, column, args.n, args.b.column, args.b.row);
-        Sum part_a[Loader<tile_m>::count], part_b[Loader<tile_n>::count];
-        Sum sum[rows][columns] = {};
-        int y = threadIdx.x / side, x = threadIdx.x % side;
-        int now = 0;
-        a.load(args.k, part_a);
-        b.load(args.k, part_b);
-        for (int64_t left = args.k; left > 0; left -= depth, now ^= 1) {
-            a.store(part_a, shared.a[now]);
-            b.store(part_b, shared.b[now]);
-            __syncthreads();
-            a.load(left - depth, part_a);
-            b.load(left - depth, part_b);
-            /* No step for the k that are not there: adding their zeros would change -0. */
-            if (left >= depth) {
-#pragma unroll
-                for (int k = 0; k < depth; k++)
-                    multiply(shared.a[now], shared.b[now], k, y, x, sum);
-            } else {
-                for (int k = 0; k < left; k++)
-                    multiply(shared.a[now], shared.b[now], k, y, x, sum);
-            }
-        }
-        finish(args, index, row, column, y, x, sum);
-        __syncthreads();
+        ring.finish();
     }
 
     EK_INLINE void run(const ek_cuda_gemm_args &args)
     {
-        __shared__ Shared shared;
-        int64_t tiles = args.tiles_m * args.tiles_n;
-        for (int64_t index = blockIdx.y; index < args.batch; index += gridDim.y) {
-            for (int64_t at = blockIdx.x; at < tiles; at += gridDim.x)
-                tile(args, index, at / args.tiles_n * tile_m, at % args.tiles_n * tile_n, shared);
-        }
+        extern __shared__ __align__(16) char shared[];
+        ek_gemm_for_tiles(
+            args, [&](int64_t index, int64_t i, int64_t j) { tile(args, index, i, j, shared); });
     }
 };
 

@@ -8,6 +8,18 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Permits a kernel all the shared memory it is launched with, on every device. What a device does
+ * not have, no one launches there. */
+static void allow_shared(CUkernel kernel, int32_t bytes)
+{
+    CUdevice device;
+    for (int32_t i = 0; i < ek_cuda_devices(NULL); i++) {
+        if (ek_cu.cuDeviceGet(&device, i) == CUDA_SUCCESS)
+            ek_cu.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes,
+                                       kernel, device);
+    }
+}
+
 /* Looks up every kernel of the operation; `found` has room for them. */
 static ek_status find_kernels(const ek_cuda_kernels *kernels, CUlibrary library, CUkernel *found)
 {
@@ -15,6 +27,8 @@ static ek_status find_kernels(const ek_cuda_kernels *kernels, CUlibrary library,
         CUresult result = ek_cu.cuLibraryGetKernel(&found[i], library, kernels->names[i]);
         if (result != CUDA_SUCCESS)
             return ek_cuda_fail(kernels->names[i], "cuLibraryGetKernel", result);
+        if (kernels->shared)
+            allow_shared(found[i], kernels->shared[i]);
     }
     return EK_OK;
 }

@@ -24,6 +24,9 @@ typedef struct ek_cuda_kernels {
     const ek_cuda_sizes *sizes; /* (reductions) for each loop */
     int32_t layouts;            /* (elementwise) kernels of each loop */
     _Atomic(void *) *loaded;    /* a CUkernel for each name; null until first used */
+    /* The most bytes of dynamic shared memory that each is launched with. Null if none is launched
+     * with more than the 48 kB that need no permission. */
+    const int32_t *shared;
 } ek_cuda_kernels;
 
 typedef struct ek_grid {
@@ -48,5 +51,8 @@ uint32_t *ek_cuda_tickets(const ek_queue *queue);
 
 /* Multiprocessors of the queue's device. */
 int32_t ek_cuda_multiprocessors(const ek_queue *queue);
+
+/* Its compute capability: 90 is 9.0. */
+int32_t ek_cuda_capability(const ek_queue *queue);
 
 #endif

@@ -132,6 +132,11 @@ uint32_t *ek_cuda_tickets(const ek_queue *queue)
     return ek_cuda_queue_of(queue)->workspace;
 }
 
+int32_t ek_cuda_capability(const ek_queue *queue)
+{
+    return ek_cuda_device_of(ek_queue_base_of(queue)->device)->capability;
+}
+
 int32_t ek_cuda_multiprocessors(const ek_queue *queue)
 {
     return ek_cuda_device_of(ek_queue_base_of(queue)->device)->multiprocessors;

@@ -1,17 +1,27 @@
 #include "cuda/run_gemm.h"
 
+#include <math.h>
 #include <string.h>
-
-#include "cuda/gemm_args.h"
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);
 }
 
-static ek_cuda_gemm_matrix matrix(const ek_gemm_matrix *x)
+/* True if 16 bytes can be moved at once wherever elements lie together: in a row or in a column. */
+static bool is_aligned(const ek_gemm_matrix *x, int64_t size)
 {
-    ek_cuda_gemm_matrix made = {x->data, x->row, x->column, x->batch, x->conjugate};
+    const int64_t whole = 16;
+    int64_t ld = x->column == 1 ? x->row : x->column;
+    return (x->column == 1 || x->row == 1) && (uintptr_t)x->data % whole == 0 &&
+           ld * size % whole == 0 && x->batch * size % whole == 0;
+}
+
+static ek_cuda_gemm_matrix matrix(const ek_gemm_matrix *x, int64_t size)
+{
+    ek_cuda_gemm_matrix made = {
+        x->data, x->row, x->column, x->batch, x->conjugate, is_aligned(x, size),
+    };
     return made;
 }
 
@@ -23,47 +33,89 @@ static ek_status check_address(const char *call, const char *name, const void *d
     return EK_OK;
 }
 
-/* Tiles of a side that cover a matrix, or a number above all limits. */
-static int64_t tiles(const ek_gemm_problem *problem, int32_t side)
+static double tiles(const ek_gemm_problem *problem, const ek_cuda_gemm_shape *shape)
 {
-    return divide_up(problem->m, side) * divide_up(problem->n, side);
+    return (double)divide_up(problem->m, shape->tile_m) *
+           (double)divide_up(problem->n, shape->tile_n) * (double)problem->batch;
 }
 
-ek_status ek_cuda_gemm(ek_queue *queue, const ek_cuda_kernels *kernels,
-                       const ek_cuda_gemm_kernel *kernel, const ek_gemm_problem *problem)
+/* About how many cycles a kernel takes for each k. A multiprocessor's four schedulers share the
+ * warps of its blocks, but blocks of one warp get in each other's way; for a k a warp takes as many
+ * cycles as a thread has elements, a quarter more for reading what it multiplies, and ten. A block
+ * alone waits a fifth of its time. (Fitted to an H200: from 8 by 16 to 128 by 128 elements it is
+ * right within a fourth.) */
+static double cost(const ek_gemm_problem *problem, const ek_cuda_gemm_shape *shape,
+                   int32_t multiprocessors)
+{
+    double warps = (double)shape->warps_m * shape->warps_n;
+    double elements = (double)shape->tile_m * shape->tile_n / (32 * warps);
+    double warp = 1.25 * elements + 10;
+    double blocks = ceil(tiles(problem, shape) / multiprocessors);
+    return warp * fmax(1.2 * ceil(warps / 4), blocks * fmax(warps, 2) / 4);
+}
+
+static bool takes(int8_t by_row, int64_t k_step)
+{
+    return by_row < 0 || by_row == (k_step == 1);
+}
+
+/* The fastest of the kernels that take the problem; the first, thus the larger, of equals. */
+static int32_t choose(ek_queue *queue, const ek_cuda_gemm_choice *choice,
+                      const ek_gemm_problem *problem)
+{
+    int32_t multiprocessors = ek_cuda_multiprocessors(queue);
+    bool has_mma = EK_HAVE_SM_90 && ek_cuda_capability(queue) == 90 && choice->choice[0].mma;
+    double least = INFINITY;
+    int32_t best = 0;
+    for (int32_t i = 0; i < choice->count; i++) {
+        const ek_cuda_gemm_kernel *kernel = &choice->choice[i];
+        if (kernel->mma != has_mma || !takes(kernel->a_by_row, problem->a.column) ||
+            !takes(kernel->b_by_row, problem->b.row))
+            continue;
+        double cycles = cost(problem, &kernel->shape, multiprocessors);
+        if (cycles < least) {
+            least = cycles;
+            best = i;
+        }
+    }
+    return best;
+}
+
+ek_status ek_cuda_gemm(ek_queue *queue, const char *call, const ek_cuda_gemm_choice *choice,
+                       const ek_gemm_problem *problem)
 {
     /* What CUDA allows; kernels loop over the rest. */
     const int64_t most_x = INT32_MAX, most_y = 65535;
     if (ek_gemm_empty(problem))
         return EK_OK;
-    const char *call = kernels->names[kernel->index];
-    EK_TRY(check_address(call, "c", problem->c.data, kernel->align));
+    EK_TRY(check_address(call, "c", problem->c.data, choice->align));
     if (problem->reads_ab) {
-        EK_TRY(check_address(call, "a", problem->a.data, kernel->align));
-        EK_TRY(check_address(call, "b", problem->b.data, kernel->align));
+        EK_TRY(check_address(call, "a", problem->a.data, choice->align));
+        EK_TRY(check_address(call, "b", problem->b.data, choice->align));
     }
-    /* Large tiles read less, but must be enough for all multiprocessors. */
-    double blocks = (double)tiles(problem, kernel->large) * (double)problem->batch;
-    bool large = blocks >= 2.0 * ek_cuda_multiprocessors(queue);
-    int32_t side = large ? kernel->large : kernel->small;
+    int32_t best = choose(queue, choice, problem), index = choice->first + best;
+    const ek_cuda_gemm_shape *shape = &choice->choice[best].shape;
+    int64_t size = (int64_t)ek_dtype_size(problem->dtype);
     ek_cuda_gemm_args args = {
-        .a = matrix(&problem->a),
-        .b = matrix(&problem->b),
-        .c = matrix(&problem->c),
+        .a = matrix(&problem->a, size),
+        .b = matrix(&problem->b, size),
+        .c = matrix(&problem->c, size),
         .m = problem->m,
         .n = problem->n,
         .k = problem->reads_ab ? problem->k : 0,
         .batch = problem->batch,
-        .tiles_m = divide_up(problem->m, side),
-        .tiles_n = divide_up(problem->n, side),
+        .tiles_m = divide_up(problem->m, shape->tile_m),
+        .tiles_n = divide_up(problem->n, shape->tile_n),
         .reads_c = problem->reads_c,
     };
+    /* C is written in groups along its rows only. */
+    args.c.aligned &= problem->c.column == 1;
     memcpy(args.alpha, &problem->alpha, sizeof args.alpha);
     memcpy(args.beta, &problem->beta, sizeof args.beta);
     int64_t x = args.tiles_m * args.tiles_n, y = problem->batch;
     ek_grid grid = {{(uint32_t)(x < most_x ? x : most_x), (uint32_t)(y < most_y ? y : most_y), 1},
-                    {EK_CUDA_GEMM_THREADS, 1, 1},
-                    0};
+                    {32 * (uint32_t)(shape->warps_m * shape->warps_n), 1, 1},
+                    (uint32_t)choice->kernels->shared[index]};
     void *params[] = {&args};
-    return ek_cuda_launch(queue, kernels, kernel->index + !large, &grid, params);
+    return ek_cuda_launch(queue, choice->kernels, index, &grid, params);
 }

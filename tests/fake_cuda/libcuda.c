@@ -753,6 +753,16 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const c
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                                      CUdevice device)
+{
+    ENTER("cuKernelSetAttribute");
+    REQUIRE(kernel && device >= 0 && device < device_count, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0,
+            CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int blocks_x, unsigned int blocks_y,
                                 unsigned int blocks_z, unsigned int threads_x,
                                 unsigned int threads_y, unsigned int threads_z, unsigned int shared,
