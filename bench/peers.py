@@ -344,7 +344,8 @@ class PyTorch(Peer):
             x, y, z = (self.input(case, i, case.source) for i in range(3))
             return partial(function, z, x, y, out=self.empty(case.lengths, z.dtype))
         if case.op in ("layer_norm", "rms_norm") and function is not None:
-            x, *weights = (self.input(case, i, dtype)
+            x, *weights = (self.input(case, i, dtype) if i == 0 or case.inputs
+                           else self.operand(i, case.lengths[-1:], dtype, -4.0)
                            for i, dtype in enumerate(input_dtypes(case)))
             return partial(function, x, case.lengths[-1:], *weights)
         return super().call(case)

@@ -51,6 +51,11 @@ class Dtype:
         return real.group == "bool" or real.bits <= (16 if real.group == "int" else 32)
 
     @property
+    def lowest(self) -> str:
+        """The lowest finite number of a floating dtype that bodies compute in, in C."""
+        return {"f32": "-0x1.fffffep+127f", "f64": "-0x1.fffffffffffffp+1023"}[self.name]
+
+    @property
     def blocks(self) -> tuple[str, ...]:
         """The endings a block for this dtype may have, most specific first."""
         if self.group == "bool":
@@ -142,12 +147,14 @@ class Kind:
     name: str
     family: str  # the folder of skeletons in templates/kinds
     args: tuple[str, ...] | None = None  # None: the operation names them
+    most_args: tuple[str, ...] | None = None  # of which the operation names the first ones
     ins: tuple[str, ...] | None = None  # dtype rules of the inputs; None: T for each
     out: str = "T"
     acc: str = "T"
     slots: tuple[Slot, ...] | None = None  # None: one slot "body" from the inputs to the output
     pairs: bool = False  # a loop for every pair of dtypes
     stored: bool = False  # bodies see elements as memory holds them
+    per_row: bool = False  # rows: one result each
     keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
     like: str = ""  # the family whose skeletons serve where this one has none
     table: bool = True  # has a row in the ops table
@@ -197,12 +204,20 @@ MOMENTS_SLOTS = (Slot("finish", (("a", "double"),), "double", default="a"),)
 
 SUMS = ("spread", "squares")
 
-# A row's result is result(x, term(x, top), top, rest(sum of all terms)), with the row's maximum as
-# top. An operation says in "uses" whether its result looks at x or at the term.
+# Rows are looked at chunk by chunk, so that one reading is enough: of each chunk `first` (a key of the
+# literal: nothing, the maximum or the sum of its elements), the center(first, n) of it, and the sum of
+# term(x, center). moved(sum, from, to, n) is what the sum of n terms becomes for another center: the
+# row's. rest is a number for each row; result one for each element, or, if the kind says so, for each
+# row. Results that look at the term of their element (`uses`) get it for the center of its chunk, and
+# rest moved likewise.
 ROW_SLOTS = (
-    Slot("term", (("x", "in0"), ("top", "in0")), "in0"),
-    Slot("rest", (("sum", "in0"),), "in0", default="sum"),
-    Slot("result", (("x", "in0"), ("term", "in0"), ("top", "in0"), ("rest", "in0")), "out"),
+    Slot("center", (("a", "in0"), ("n", "int64_t")), "in0", default="a"),
+    Slot("term", (("x", "in0"), ("center", "in0")), "in0"),
+    Slot("moved", (("sum", "in0"), ("from", "in0"), ("to", "in0"), ("n", "int64_t")), "in0",
+         default="sum"),
+    Slot("rest", (("sum", "in0"), ("n", "int64_t"), ("eps", "in0")), "in0", default="sum"),
+    Slot("result", (("x", "in0"), ("term", "in0"), ("center", "in0"), ("rest", "in0"),
+                    ("gain", "in0"), ("bias", "in0")), "out"),
 )
 
 KINDS = {
@@ -222,7 +237,11 @@ KINDS = {
         Kind("moments", "moments", args=("x",), out="size", acc="double", slots=MOMENTS_SLOTS,
              keys=frozenset({"sums"}), like="reduction"),
         Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
-        Kind("row", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"uses"})),
+        Kind("row", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"first", "uses"})),
+        Kind("norm", "row", most_args=("x", "gain", "bias"), slots=ROW_SLOTS,
+             keys=frozenset({"args", "first", "uses"})),
+        Kind("rowreduction", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"first"}),
+             per_row=True),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }

@@ -22,10 +22,15 @@ COMMON_KEYS = frozenset(
 
 # Keys with a text, and with a list of texts.
 TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc",
-                   "any_order", "sums"})
+                   "any_order", "sums", "first", "uses"})
 LISTS = frozenset({"args", "in", "edges"})
 
-BITS = ("same", "library")
+# Keys with one of a few words.
+CHOICES = {
+    "bits": ("same", "library"),
+    "first": ("nothing", "max", "sum"),
+    "uses": ("x", "term"),
+}
 
 # The most array operands an operation in the table may take; EK_MAX_INPUTS in table.h.
 MAX_INPUTS = 3
@@ -158,8 +163,10 @@ class _Checker:
                 raise self.fail("'ulp' must be a number, or a dictionary of numbers by dtype")
         if not isinstance(self.literal.get("signless", False), bool):
             raise self.fail("'signless' must be True or False")
-        if self.literal.get("bits", "same") not in BITS:
-            raise self.fail(f"unknown bits '{self.literal['bits']}': allowed are {', '.join(BITS)}")
+        for key in sorted(CHOICES.keys() & self.literal.keys()):
+            if self.literal[key] not in CHOICES[key]:
+                raise self.fail(f"unknown {key} '{self.literal[key]}': allowed are "
+                                f"{', '.join(CHOICES[key])}")
 
         if self.get("kind") == "moments" and self.get("sums") not in SUMS:
             raise self.fail(f"unknown sums '{self.literal['sums']}': allowed are {', '.join(SUMS)}")
@@ -173,7 +180,11 @@ class _Checker:
     def args(self, kind: Kind) -> tuple[str, ...]:
         if kind.args is not None:
             return kind.args
-        return tuple(self.get("args"))
+        args = tuple(self.get("args"))
+        most = kind.most_args
+        if most and (not args or args != most[:len(args)]):
+            raise self.fail(f"'args' is {list(args)}: must be the first ones of {list(most)}")
+        return args
 
     def dtypes(self, kind: Kind) -> tuple[str, ...]:
         chosen = self.dtype_set(str(self.get("dtypes", "FLOATS" if not kind.table else None)))

@@ -30,7 +30,7 @@ AC_DEFUN([EK_CUDA], [
   AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch="75 80 90 ..."],
     [GPU architectures to compile for (default: those of 75 80 86 89 90 100 120 that nvcc knows)])],
     [], [with_cuda_arch=])
-  ek_cuda=0 ek_sm_90=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH=
+  ek_cuda=0 ek_sm_90=0 ek_clusters=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH=
   AS_IF([test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda],
       [yes|check], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
@@ -67,6 +67,7 @@ AC_DEFUN([EK_CUDA], [
         [AC_MSG_ERROR([$NVCC lists none of the architectures 75 to 120: choose with --with-cuda-arch])])
     ])
     for ek_arch in $with_cuda_arch; do
+      AS_IF([test "$ek_arch" -ge 90], [ek_clusters=1])
       EK_NVCC_ARCH="$EK_NVCC_ARCH -gencode arch=compute_$ek_arch,code=sm_$ek_arch"
     done
     # Code for 9.0 itself may use instructions known to be right there.
@@ -78,6 +79,8 @@ AC_DEFUN([EK_CUDA], [
   AC_DEFINE_UNQUOTED([EK_HAVE_CUDA], [$ek_cuda], [1 if CUDA kernels are built])
   AC_DEFINE_UNQUOTED([EK_HAVE_SM_90], [$ek_sm_90],
     [1 if they are built for compute capability 9.0])
+  AC_DEFINE_UNQUOTED([EK_CUDA_CLUSTERS], [$ek_clusters],
+    [1 if CUDA kernels are built for GPUs that have clusters of blocks])
   AC_SUBST([NVCC])
   AC_SUBST([EK_CUDA_CFLAGS])
   AC_SUBST([EK_NVCC_ARCH])

@@ -1,11 +1,14 @@
 #include "rowwise.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "backend.h"
 #include "cpu/run_rowwise.h"
 #include "error.h"
+#include "reduction.h"
 #include "row.h"
+#include "typed.h"
 
 static ek_status find_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int32_t *found)
 {
@@ -15,36 +18,116 @@ static ek_status find_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int
     return EK_OK;
 }
 
-static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
+static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows,
+                     const ek_affine *affine)
 {
     const void *kernels = op->kernels[queue->variant];
     if (!kernels)
         return ek_refuse_variant(op->call, queue);
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
-        return ek_cuda_rowwise(queue, kernels, op, loop, rows);
+        return ek_cuda_rowwise(queue, kernels, op, loop, rows, affine);
 #endif
-    return ek_cpu_rowwise(queue, (const ek_rowwise_kernels *)kernels + loop, rows);
+    return ek_cpu_rowwise(queue, (const ek_rowwise_kernels *)kernels + loop, rows, affine);
 }
 
-static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *x, int64_t axis,
-                         ek_array *out)
+static ek_status run_reduction(ek_queue *queue, const ek_op_info *op, int32_t loop,
+                               const ek_rows *rows)
+{
+    return run(queue, op, loop, rows, NULL);
+}
+
+static ek_status check_eps(const char *call, double eps)
+{
+    if (EK_UNLIKELY(!(eps >= 0)))
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: eps is %g: must be 0 or larger", call, eps);
+    return EK_OK;
+}
+
+/* Gain or bias: one dimension, as long as the rows, of the dtype of x, apart from out. */
+static ek_status check_along(const ek_op_info *op, const ek_operand *x, int32_t axis,
+                             const ek_operand *operand, const ek_operand *out)
+{
+    char text[128];
+    if (operand->dtype != x->dtype)
+        return ek_fail(EK_DTYPE_MISMATCH, "%s: %s is %s: must be as x, %s; ek_cast converts",
+                       op->call, operand->name, ek_dtype_name(operand->dtype),
+                       ek_dtype_name(x->dtype));
+    if (operand->ndim != 1 || operand->shape[0] != x->shape[axis])
+        return ek_fail(EK_SHAPE_MISMATCH, "%s: %s has shape %s: must be (%" PRId64 ",)", op->call,
+                       operand->name, ek_shape_text(operand->ndim, operand->shape, text),
+                       x->shape[axis]);
+    if (out && ek_overlaps(out, operand))
+        return ek_fail(EK_OVERLAP, "%s: out at %p overlaps %s at %p", op->call, out->data,
+                       operand->name, operand->data);
+    return EK_OK;
+}
+
+static ek_status read_affine(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                             const ek_operand *x, int32_t axis, const ek_operand *out,
+                             ek_affine *affine)
+{
+    const void **data[] = {&affine->gain, &affine->bias};
+    int64_t *step[] = {&affine->gain_step, &affine->bias_step};
+    for (int32_t i = 1; i < op->inputs; i++) {
+        ek_operand operand;
+        if (!in[i])
+            continue;
+        EK_TRY(ek_operand_init(op->call, op->input_names[i], queue, in[i], &operand));
+        EK_TRY(check_along(op, x, axis, &operand, out));
+        *data[i - 1] = operand.data;
+        *step[i - 1] = operand.stride[0];
+    }
+    return EK_OK;
+}
+
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *arrays,
+                         int64_t axis, ek_affine *affine, ek_array *out)
 {
     ek_operand in, result;
     int32_t loop = 0, along = 0;
     ek_rows rows;
     EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
-    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, arrays[0], &in));
     EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
     EK_TRY(find_axis(op, in.ndim, axis, &along));
+    if (affine) {
+        EK_TRY(check_eps(op->call, affine->eps));
+        EK_TRY(read_affine(queue, op, arrays, &in, along, &result, affine));
+    }
     EK_TRY(ek_rows_along(op, &in, along, &result, &rows));
-    return run(queue, op, loop, &rows);
+    return run(queue, op, loop, &rows, affine);
 }
 
 ek_status ek_rowwise(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t axis,
                      ek_array *out)
 {
-    return compute(queue, op, x, axis, out);
+    return compute(queue, op, &x, axis, NULL, out);
+}
+
+ek_status ek_norm(ek_queue *queue, const ek_op_info *op, const ek_array *const *in, int32_t axis,
+                  double eps, ek_array *out)
+{
+    ek_affine affine = {.gain_step = 1, .bias_step = 1, .eps = eps};
+    return compute(queue, op, in, axis, &affine, out);
+}
+
+ek_status ek_norm_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64_t n, int64_t inner,
+                        const void *x, const ek_affine *affine, void *out, ek_rows *rows)
+{
+    char call[64];
+    EK_TRY(ek_rows_typed(op, loop, outer, n, inner, x, out, true, rows));
+    if (EK_UNLIKELY(!(affine->eps >= 0)))
+        return check_eps(ek_rows_call(op, loop, call), affine->eps);
+    const void *data[] = {affine->gain, affine->bias};
+    uint64_t size = ek_dtype_size((ek_dtype)op->loops[loop].out);
+    uint64_t bytes = (uint64_t)(rows->count * n) * size;
+    for (int i = 0; i < 2; i++) {
+        if (EK_UNLIKELY(bytes && data[i] && !ek_disjoint(out, bytes, data[i], (uint64_t)n * size)))
+            return ek_fail(EK_OVERLAP, "%s: out at %p overlaps %s at %p",
+                           ek_rows_call(op, loop, call), out, op->input_names[i + 1], data[i]);
+    }
+    return EK_OK;
 }
 
 /* The last axis unless the parameter says another. */
@@ -54,14 +137,27 @@ static int64_t axis_param(int32_t count, const ek_param *params)
     return param ? param->integer : -1;
 }
 
+static double eps_param(int32_t count, const ek_param *params)
+{
+    const ek_param *param = ek_find_param(count, params, "eps");
+    return param ? param->real : 1e-5;
+}
+
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
                        const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
 {
-    ek_operand x;
+    ek_operand x, along;
     int32_t loop = 0, axis = 0;
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     EK_TRY(find_axis(op, x.ndim, axis_param(param_count, params), &axis));
+    EK_TRY(check_eps(op->call, eps_param(param_count, params)));
+    for (int32_t i = 1; i < op->inputs; i++) {
+        if (!in[i])
+            continue;
+        EK_TRY(ek_operand_describe(op->call, op->input_names[i], in[i], &along));
+        EK_TRY(check_along(op, &x, axis, &along, NULL));
+    }
     *dtype = (ek_dtype)op->loops[loop].out;
     *ndim = x.ndim;
     memcpy(shape, x.shape, (size_t)x.ndim * sizeof *shape);
@@ -71,7 +167,17 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                        int32_t param_count, const ek_param *params, ek_array *out)
 {
-    return compute(queue, op, in[0], axis_param(param_count, params), out);
+    return compute(queue, op, in, axis_param(param_count, params), NULL, out);
+}
+
+static ek_status apply_norm(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                            int32_t param_count, const ek_param *params, ek_array *out)
+{
+    ek_affine affine = {.gain_step = 1, .bias_step = 1, .eps = eps_param(param_count, params)};
+    return compute(queue, op, in, axis_param(param_count, params), &affine, out);
 }
 
 const ek_kind ek_kind_row = {.infer = infer, .apply = apply};
+const ek_kind ek_kind_norm = {.infer = infer, .apply = apply_norm};
+const ek_kind ek_kind_rowreduction = {
+    .infer = ek_reduction_infer, .apply = ek_reduction_apply, .run = run_reduction};

@@ -1,5 +1,5 @@
-/* Reductions, argmax and softmax: the bits of the plain reference for every layout, variant and
- * number of threads; refusals; cases that went wrong elsewhere (named O...). */
+/* Reductions, argmax, softmax and norms: the bits of the plain reference for every layout, variant
+ * and number of threads; refusals; cases that went wrong elsewhere (named O...). */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,11 +13,14 @@
 #include "einkorn/ops/argmax.h"
 #include "einkorn/ops/argmin.h"
 #include "einkorn/ops/count_nonzero.h"
+#include "einkorn/ops/layer_norm.h"
 #include "einkorn/ops/log_softmax.h"
+#include "einkorn/ops/logsumexp.h"
 #include "einkorn/ops/max.h"
 #include "einkorn/ops/mean.h"
 #include "einkorn/ops/min.h"
 #include "einkorn/ops/norm2.h"
+#include "einkorn/ops/rms_norm.h"
 #include "einkorn/ops/softmax.h"
 #include "einkorn/ops/std.h"
 #include "einkorn/ops/sum.h"
@@ -29,8 +32,10 @@
 
 enum { POISON = 0xA5, GUARD = 64, NDIM = 4 };
 
+static const double eps = 1e-3;
+
 typedef ek_status typed_call(ek_queue *q, ek_dtype dtype, int64_t outer, int64_t n, int64_t inner,
-                             const void *x, void *out);
+                             const void *x, const void *gain, const void *bias, void *out);
 
 typedef struct operation {
     const ek_op_info *info;
@@ -78,10 +83,23 @@ typedef struct operation {
     case EK_C128:                                                                                  \
         return ek_##op##_c128(q, outer, n, inner, x, out);
 
+#define NORM_CASES(op, ...)                                                                        \
+    case EK_F16:                                                                                   \
+        return ek_##op##_f16(q, outer, n, inner, x, __VA_ARGS__, eps, out);                        \
+    case EK_BF16:                                                                                  \
+        return ek_##op##_bf16(q, outer, n, inner, x, __VA_ARGS__, eps, out);                       \
+    case EK_F32:                                                                                   \
+        return ek_##op##_f32(q, outer, n, inner, x, __VA_ARGS__, eps, out);                        \
+    case EK_F64:                                                                                   \
+        return ek_##op##_f64(q, outer, n, inner, x, __VA_ARGS__, eps, out);
+
 #define TYPED(op, cases)                                                                           \
     static ek_status typed_##op(ek_queue *q, ek_dtype dtype, int64_t outer, int64_t n,             \
-                                int64_t inner, const void *x, void *out)                           \
+                                int64_t inner, const void *x, const void *gain, const void *bias,  \
+                                void *out)                                                         \
     {                                                                                              \
+        (void)gain;                                                                                \
+        (void)bias;                                                                                \
         switch (dtype) {                                                                           \
             cases default : return EK_UNSUPPORTED;                                                 \
         }                                                                                          \
@@ -99,6 +117,9 @@ TYPED(count_nonzero,
       REAL_CASES(count_nonzero) FLOAT_CASES(count_nonzero) COMPLEX_CASES(count_nonzero))
 TYPED(softmax, FLOAT_CASES(softmax))
 TYPED(log_softmax, FLOAT_CASES(log_softmax))
+TYPED(logsumexp, FLOAT_CASES(logsumexp))
+TYPED(layer_norm, NORM_CASES(layer_norm, gain, bias))
+TYPED(rms_norm, NORM_CASES(rms_norm, gain))
 
 TYPED(norm2, REAL_CASES(norm2) FLOAT_CASES(norm2) COMPLEX_CASES(norm2))
 
@@ -143,16 +164,45 @@ static const operation operations[] = {
     {&ek_op_any.info, typed_any, .over_axes = ek_any},
     {&ek_op_all.info, typed_all, .over_axes = ek_all},
     {&ek_op_count_nonzero.info, typed_count_nonzero, .over_axes = ek_count_nonzero},
-    {&ek_op_var.info, typed_var},
-    {&ek_op_std.info, typed_std},
+    {&ek_op_var.info, typed_var, .along = NULL},
+    {&ek_op_std.info, typed_std, .along = NULL},
     {&ek_op_norm2.info, typed_norm2, .over_axes = ek_norm2},
+    {&ek_op_logsumexp.info, typed_logsumexp, .over_axes = ek_logsumexp},
+    {&ek_op_layer_norm.info, typed_layer_norm, .along = NULL},
+    {&ek_op_rms_norm.info, typed_rms_norm, .along = NULL},
 };
 
-enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+enum {
+    SUM,
+    MEAN,
+    MAX,
+    MIN,
+    ARGMAX,
+    SOFTMAX,
+    LOG_SOFTMAX,
+    ARGMIN,
+    ANY,
+    ALL,
+    COUNT_NONZERO,
+    VAR,
+    STD,
+    NORM2,
+    LOGSUMEXP,
+    LAYER_NORM,
+    RMS_NORM,
+    OPERATIONS
+};
+
+_Static_assert(sizeof operations / sizeof operations[0] == OPERATIONS, "one name each");
 
 static bool per_element(const ek_op_info *op)
 {
-    return strcmp(op->kind, "row") == 0;
+    return strcmp(op->kind, "row") == 0 || strcmp(op->kind, "norm") == 0;
+}
+
+static bool is_rowwise(const ek_op_info *op)
+{
+    return per_element(op) || strcmp(op->kind, "rowreduction") == 0;
 }
 
 static bool is_moments(const ek_op_info *op)
@@ -182,10 +232,26 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-static void reference(const ek_op_info *op, ek_dtype dtype, int64_t n, const void *x, void *out)
+/* Gain and bias of norms: n values, and how far apart they are. Some calls go without. */
+static void set_affine(const ek_op_info *op, ek_dtype dtype, int64_t n, char *memory, size_t apart,
+                       ek_reference_affine *affine)
 {
-    if (per_element(op))
-        ek_reference_rowwise(op->name, dtype, n, x, out);
+    *affine = (ek_reference_affine){.eps = eps};
+    if (strcmp(op->kind, "norm") != 0)
+        return;
+    ek_ordinary_values(dtype, 77, n, memory);
+    ek_ordinary_values(dtype, 78, n, memory + apart);
+    if (n % 3 != 1)
+        affine->gain = memory;
+    if (n % 5 != 2 && op->inputs > 2)
+        affine->bias = memory + apart;
+}
+
+static void reference(const ek_op_info *op, ek_dtype dtype, int64_t n, const void *x,
+                      const ek_reference_affine *affine, void *out)
+{
+    if (is_rowwise(op))
+        ek_reference_rowwise(op->name, dtype, n, x, affine, out);
     else if (is_moments(op))
         ek_reference_moments(op->name, dtype, ddof_of(op), n, x, out);
     else
@@ -196,7 +262,7 @@ static void reference(const ek_op_info *op, ek_dtype dtype, int64_t n, const voi
 
 /* What x[outer][n][inner] gives. */
 static void *expected_typed(const ek_op_info *op, const ek_loop *loop, int64_t outer, int64_t n,
-                            int64_t inner, const char *x)
+                            int64_t inner, const char *x, const ek_reference_affine *affine)
 {
     int64_t size = (int64_t)ek_dtype_size((ek_dtype)loop->in[0]);
     int64_t out_size = (int64_t)ek_dtype_size((ek_dtype)loop->out);
@@ -207,7 +273,7 @@ static void *expected_typed(const ek_op_info *op, const ek_loop *loop, int64_t o
         for (int64_t c = 0; c < inner; c++) {
             for (int64_t i = 0; i < n; i++)
                 memcpy(row + i * size, x + ((o * n + i) * inner + c) * size, (size_t)size);
-            reference(op, (ek_dtype)loop->in[0], n, row, result);
+            reference(op, (ek_dtype)loop->in[0], n, row, affine, result);
             for (int64_t i = 0; i < results; i++)
                 memcpy(expected + ((o * results + i) * inner + c) * out_size, result + i * out_size,
                        (size_t)out_size);
@@ -242,13 +308,17 @@ static void check_typed(const operation *operation, const ek_loop *loop, int64_t
     size_t in_bytes = (size_t)(outer * n * inner) * size;
     int64_t results = outer * inner * (per_element(op) ? n : 1);
     size_t out_at = (in_bytes + (size_t)skew * size + 2 * GUARD) / GUARD * GUARD;
-    size_t bytes = out_at + ((size_t)results + (size_t)skew) * out_size + GUARD;
-    char *expected = expected_typed(op, loop, outer, n, inner, x), *image = allocate(bytes);
-    char *after = allocate(bytes), text[96];
+    size_t affine_at = out_at + ((size_t)results + (size_t)skew) * out_size + GUARD;
+    size_t apart = (size_t)n * size + GUARD, bytes = affine_at / GUARD * GUARD + 2 * apart;
+    char *image = allocate(bytes), *after = allocate(bytes), text[96];
+    ek_reference_affine affine;
+    affine_at = affine_at / GUARD * GUARD;
     snprintf(text, sizeof text, "(%lld, %lld, %lld) at %d", (long long)outer, (long long)n,
              (long long)inner, skew);
     memset(image, POISON, bytes);
     memcpy(image + (size_t)skew * size, x, in_bytes);
+    set_affine(op, (ek_dtype)loop->in[0], n, image + affine_at, apart, &affine);
+    char *expected = expected_typed(op, loop, outer, n, inner, x, &affine);
     out_at += (size_t)skew * out_size;
     const ek_place *places;
     int count = ek_tested_places(&places);
@@ -256,7 +326,8 @@ static void check_typed(const operation *operation, const ek_loop *loop, int64_t
         char *memory = ek_place_memory(&places[i], bytes);
         ek_upload(&places[i], memory, image, bytes);
         must(operation->typed(places[i].queue, (ek_dtype)loop->in[0], outer, n, inner,
-                              memory + (size_t)skew * size, memory + out_at));
+                              memory + (size_t)skew * size, affine.gain ? memory + affine_at : NULL,
+                              affine.bias ? memory + affine_at + apart : NULL, memory + out_at));
         ek_download(&places[i], after, memory, bytes);
         compare(op, loop, &places[i], text, results, after + out_at, expected);
         memcpy(after + out_at, image + out_at, (size_t)results * out_size);
@@ -348,7 +419,7 @@ END_TEST
 START_TEST(test_three_levels)
 {
     const int64_t n = 4096 * 4096 + 5000;
-    check_shape(&operations[0], &ek_op_sum.info.loops[11], 1, n, 1, 1, 0);
+    check_shape(&operations[SUM], &ek_op_sum.info.loops[11], 1, n, 1, 1, 0);
     ck_assert_int_eq(ek_op_sum.info.loops[11].in[0], EK_F32);
 }
 END_TEST
@@ -481,8 +552,8 @@ typedef struct call {
     int axis; /* the marked axis of calls that take one */
 } call;
 
-static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_array *out,
-                           bool by_row)
+static ek_status make_call(const call *call, ek_queue *queue, const ek_array *x,
+                           const ek_array *gain, const ek_array *bias, ek_array *out, bool by_row)
 {
     const ek_op_info *op = call->operation->info;
     int64_t list[NDIM];
@@ -499,10 +570,11 @@ static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_ar
         ek_param params[] = {{.name = "keepdims", .integer = call->keepdims},
                              {.name = "axes", .list = list, .count = count},
                              {.name = "ddof", .integer = ddof_of(op)}};
-        const ek_array *const in[] = {x};
+        const ek_array *const in[] = {x, gain, bias};
         if (per_element(op)) {
             params[0] = (ek_param){.name = "axis", .integer = axis};
-            return ek_apply(queue, op, in, 1, params, out);
+            params[1] = (ek_param){.name = "eps", .real = eps};
+            return ek_apply(queue, op, in, strcmp(op->kind, "norm") == 0 ? 2 : 1, params, out);
         }
         if (call->operation->place)
             params[1] = (ek_param){.name = "axis", .integer = axis};
@@ -517,6 +589,10 @@ static ek_status make_call(const call *call, ek_queue *queue, ek_array *x, ek_ar
         return ek_std(queue, x, count, axes, ddof_of(op), call->keepdims, out);
     if (call->operation->place)
         return call->operation->place(queue, x, axis, call->keepdims, out);
+    if (op == &ek_op_layer_norm.info)
+        return ek_layer_norm(queue, x, gain, bias, axis, eps, out);
+    if (op == &ek_op_rms_norm.info)
+        return ek_rms_norm(queue, x, gain, axis, eps, out);
     return call->operation->along(queue, x, axis, out);
 }
 
@@ -537,17 +613,29 @@ static void check_call(call *call, uint64_t seed)
     int64_t size = (int64_t)ek_dtype_size(in), out_size = (int64_t)ek_dtype_size(out);
     int64_t results = size_of(&call->out);
     size_t out_at = ((size_t)(call->x.span * size) + GUARD) / GUARD * GUARD;
-    size_t bytes = out_at + (size_t)(call->out.span * out_size);
+    size_t affine_at = (out_at + (size_t)(call->out.span * out_size) + GUARD) / GUARD * GUARD;
+    int64_t along = per_element(op) ? call->x.shape[call->axis] : 0;
+    size_t apart = ((size_t)(along * size) + GUARD) / GUARD * GUARD;
+    size_t bytes = affine_at + 4 * apart;
+    ek_reference_affine affine;
     char *image = allocate(bytes), *after = allocate(bytes);
     char *row = allocate((size_t)(size_of(&call->x) * size));
     char *expected = allocate((size_t)(results * out_size));
     char *result = allocate((size_t)(size_of(&call->x) * out_size) + 16);
     memset(image, POISON, bytes);
     ek_ordinary_values(in, seed, call->x.span, image);
+    /* In memory every second element counts, for the reference each. */
+    char *dense = allocate(2 * apart);
+    set_affine(op, in, along, dense, apart, &affine);
+    for (int64_t i = 0; i < along; i++) {
+        for (int k = 0; k < 2; k++)
+            memcpy(image + affine_at + (size_t)k * 2 * apart + (size_t)(2 * i * size),
+                   dense + (size_t)k * apart + (size_t)(i * size), (size_t)size);
+    }
     int64_t rows = per_element(op) && results ? results / call->x.shape[call->axis] : results;
     for (int64_t i = 0; i < rows; i++) {
         int64_t n = gather(&call->x, call->marked, i, size, image, row);
-        reference(op, in, n, row, result);
+        reference(op, in, n, row, &affine, result);
         if (!per_element(op)) {
             memcpy(expected + i * out_size, result, (size_t)out_size);
             continue;
@@ -567,7 +655,11 @@ static void check_call(call *call, uint64_t seed)
         ek_upload(place, memory, image, bytes);
         ek_array x = view(place, in, &call->x, memory);
         ek_array target = view(place, out, &call->out, memory + out_at);
-        must(make_call(call, place->queue, &x, &target, p % 2));
+        layout spread = {.ndim = 1, .shape = {along}, .stride = {2}};
+        ek_array gain = view(place, in, &spread, memory + affine_at);
+        ek_array bias = view(place, in, &spread, memory + affine_at + 2 * apart);
+        must(make_call(call, place->queue, &x, affine.gain ? &gain : NULL,
+                       affine.bias ? &bias : NULL, &target, p % 2));
         ek_download(place, after, memory, bytes);
         snprintf(text, sizeof text, "layout %llu", (unsigned long long)seed);
         for (int64_t i = 0; i < results; i++) {
@@ -580,6 +672,7 @@ static void check_call(call *call, uint64_t seed)
     }
     free(image);
     free(after);
+    free(dense);
     free(row);
     free(expected);
     free(result);
@@ -640,7 +733,7 @@ END_TEST
 
 /* ---- in place, null axes, no axes */
 
-START_TEST(test_softmax_in_place)
+START_TEST(test_in_place)
 {
     static const int64_t shapes[][3] = {{3, 5, 1},   {2, 1000, 1}, {1, 9000, 1},
                                         {1, 50, 20}, {1, 5000, 9}, {2, 7, 3}};
@@ -648,6 +741,7 @@ START_TEST(test_softmax_in_place)
     int count = ek_tested_places(&places);
     for (int i = 0; i < OPERATIONS; i++) {
         const ek_op_info *op = operations[i].info;
+        const ek_reference_affine none = {.eps = eps};
         if (!per_element(op))
             continue;
         for (int32_t k = 0; k < op->loop_count; k++) {
@@ -657,12 +751,12 @@ START_TEST(test_softmax_in_place)
                 size_t bytes = (size_t)(outer * n * inner) * ek_dtype_size(dtype);
                 char *x = allocate(bytes), *after = allocate(bytes);
                 ek_ordinary_values(dtype, s, outer * n * inner, x);
-                char *expected = expected_typed(op, &op->loops[k], outer, n, inner, x);
+                char *expected = expected_typed(op, &op->loops[k], outer, n, inner, x, &none);
                 for (int p = 0; p < count; p++) {
                     char *memory = ek_place_memory(&places[p], bytes);
                     ek_upload(&places[p], memory, x, bytes);
-                    must(operations[i].typed(places[p].queue, dtype, outer, n, inner, memory,
-                                             memory));
+                    must(operations[i].typed(places[p].queue, dtype, outer, n, inner, memory, NULL,
+                                             NULL, memory));
                     ek_download(&places[p], after, memory, bytes);
                     compare(op, &op->loops[k], &places[p], "in place", outer * n * inner, after,
                             expected);
@@ -766,6 +860,15 @@ START_TEST(test_typed_refusals)
     must(ek_max_f32(q, 0, 0, 1, NULL, NULL));
     must(ek_argmax_f32(q, 0, 4, 1, NULL, NULL));
     must(ek_softmax_f32(q, 3, 0, 1, NULL, NULL));
+    must(ek_layer_norm_f32(q, 3, 0, 1, NULL, NULL, NULL, eps, NULL));
+    refused(ek_layer_norm_f32(q, 1, 8, 1, x, x, NULL, -1, out), EK_INVALID_ARGUMENT,
+            "ek_layer_norm_f32: eps is -1");
+    refused(ek_rms_norm_f32(q, 1, 8, 1, x, x, (double)NAN, out), EK_INVALID_ARGUMENT, "eps is nan");
+    refused(ek_layer_norm_f32(q, 1, 8, 1, x, out + 7, NULL, eps, out), EK_OVERLAP, "overlaps gain");
+    refused(ek_layer_norm_f32(q, 1, 8, 1, x, NULL, out, eps, out), EK_OVERLAP, "overlaps bias");
+    refused(ek_rms_norm_f32(q, 4, 8, 1, x, NULL, eps, (float *)memory + 1), EK_OVERLAP,
+            "overlaps x");
+    refused(ek_logsumexp_f32(q, 1, -1, 1, x, out), EK_INVALID_ARGUMENT, "ek_logsumexp_f32: n is");
     must(ek_sum_f32(q, 0, 4, 1, NULL, NULL));
 }
 END_TEST
@@ -789,6 +892,16 @@ START_TEST(test_array_refusals)
     refused(ek_sum(q, &s.x, 1, (int32_t[]){0}, false, &s.out), EK_SHAPE_MISMATCH, "must be (3,)");
     refused(ek_sum(q, &s.x, 1, (int32_t[]){1}, true, &s.out), EK_SHAPE_MISMATCH, "must be (2, 1)");
     refused(ek_softmax(q, &s.x, 0, &s.out), EK_SHAPE_MISMATCH, "ek_softmax: out has shape (2,)");
+    refused(ek_layer_norm(q, &s.x, NULL, NULL, -1, eps, &s.out), EK_SHAPE_MISMATCH,
+            "ek_layer_norm: out has shape (2,)");
+    refused(ek_layer_norm(q, &s.x, &s.out, NULL, 1, eps, &s.x), EK_SHAPE_MISMATCH,
+            "gain has shape (2,): must be (3,)");
+    refused(ek_layer_norm(q, &s.x, NULL, &s.x, 1, eps, &s.x), EK_SHAPE_MISMATCH,
+            "bias has shape (2, 3): must be (3,)");
+    refused(ek_layer_norm(q, &s.x, &s.out, NULL, 0, -eps, &s.x), EK_INVALID_ARGUMENT, "eps is");
+    must(ek_rms_norm(q, &s.x, &s.out, 0, eps, &s.x));
+    refused(ek_logsumexp(q, &s.x, 1, (int32_t[]){7}, false, &s.out), EK_INVALID_ARGUMENT,
+            "axis is 7");
     refused(ek_sum(q, NULL, 0, NULL, false, &s.out), EK_INVALID_ARGUMENT, "x is null");
     refused(ek_sum(q, &s.x, 0, NULL, false, NULL), EK_INVALID_ARGUMENT, "out is null");
     refused(ek_sum(NULL, &s.x, 0, NULL, false, &s.out), EK_INVALID_ARGUMENT, "queue is null");
@@ -853,13 +966,12 @@ static void result_of(const operation *operation, const ek_place *place, ek_dtyp
     size_t bytes = (size_t)(n * inner) * ek_dtype_size(dtype), at = (bytes + 63) / 64 * 64;
     char *memory = ek_place_memory(place, at + out_bytes);
     ek_upload(place, memory, x, bytes);
-    must(operation->typed(place->queue, dtype, 1, n, inner, memory, memory + at));
+    must(operation->typed(place->queue, dtype, 1, n, inner, memory, NULL, NULL, memory + at));
     ek_download(place, out, memory + at, out_bytes);
 }
 
 START_TEST(test_cases)
 {
-    enum { SUM, MEAN, MAX, MIN, ARGMAX, VAR, STD, NORM2, SOFTMAX, LOG_SOFTMAX };
     const ek_place *place, *places;
     int count = ek_tested_places(&places);
     for (int p = 0; p < count; p++) {
@@ -887,6 +999,29 @@ START_TEST(test_cases)
         result_of(&operations[LOG_SOFTMAX], place, EK_F32, 3, 1, (float[]){0, -INFINITY, 0},
                   sizeof f, f);
         ck_assert(f[1] == -INFINITY);
+        /* logsumexp keeps infinities apart from NaN. */
+        result_of(&operations[LOGSUMEXP], place, EK_F32, 3, 1,
+                  (float[]){-INFINITY, -INFINITY, -INFINITY}, sizeof *f, f);
+        ck_assert(f[0] == -INFINITY);
+        result_of(&operations[LOGSUMEXP], place, EK_F32, 3, 1, (float[]){0, INFINITY, -INFINITY},
+                  sizeof *f, f);
+        ck_assert(f[0] == INFINITY);
+        result_of(&operations[LOGSUMEXP], place, EK_F32, 3, 1, (float[]){NAN, INFINITY, 0},
+                  sizeof *f, f);
+        ck_assert(isnan(f[0]));
+        result_of(&operations[LOGSUMEXP], place, EK_F32, 0, 1, x, sizeof *f, f);
+        ck_assert(f[0] == -INFINITY);
+        result_of(&operations[LOGSUMEXP], place, EK_F32, 2, 1, (float[]){1000, 1000}, sizeof *f, f);
+        ck_assert_float_eq_tol(f[0], 1000.6931f, 1e-4f);
+        /* Equal elements, far from 0: no variance, and none below it. */
+        result_of(&operations[LAYER_NORM], place, EK_F32, 3, 1, (float[]){1e8f, 1e8f, 1e8f},
+                  sizeof f, f);
+        ck_assert(f[0] == 0 && f[1] == 0 && f[2] == 0);
+        result_of(&operations[LAYER_NORM], place, EK_F32, 3, 1,
+                  (float[]){16777214, 16777215, 16777216}, sizeof f, f);
+        ck_assert_float_eq_tol(f[0], -1.2238f, 1e-3f);
+        result_of(&operations[RMS_NORM], place, EK_F32, 3, 1, (float[]){0, 0, 0}, sizeof f, f);
+        ck_assert(f[0] == 0 && f[1] == 0 && f[2] == 0);
         /* A sum of negative zeros is one; the sum of nothing is not. */
         result_of(&operations[SUM], place, EK_F32, 2, 1, (float[]){-0.0f, -0.0f}, sizeof *f, f);
         ck_assert(f[0] == 0 && signbit(f[0]));
@@ -904,10 +1039,10 @@ START_TEST(test_ties)
         for (int p = 0; p < count; p++) {
             int64_t index = -1, at = n / 3;
             x[at] = x[n - 1] = 0;
-            result_of(&operations[4], &places[p], EK_F32, n, 1, x, sizeof index, &index);
+            result_of(&operations[ARGMAX], &places[p], EK_F32, n, 1, x, sizeof index, &index);
             ck_assert_int_eq(index, 0);
             x[at] = x[n - 1] = 1;
-            result_of(&operations[4], &places[p], EK_F32, n, 1, x, sizeof index, &index);
+            result_of(&operations[ARGMAX], &places[p], EK_F32, n, 1, x, sizeof index, &index);
             ck_assert_int_eq(index, at);
         }
         free(x);
@@ -923,20 +1058,35 @@ START_TEST(test_row_lengths)
     for (int64_t n = 1; n <= 1100; n += n < 140 ? 1 : 37) {
         float *x = allocate((size_t)n * sizeof *x), *out = allocate((size_t)n * sizeof *out);
         ek_ordinary_values(EK_F32, (uint64_t)n, n, x);
-        double top = -INFINITY, sum = 0;
-        for (int64_t i = 0; i < n; i++)
+        double top = -INFINITY, sum = 0, mean = 0, squares = 0, deviations = 0;
+        for (int64_t i = 0; i < n; i++) {
             top = x[i] > top ? x[i] : top;
-        for (int64_t i = 0; i < n; i++)
+            mean += x[i] / (double)n;
+            squares += (double)x[i] * x[i] / (double)n;
+        }
+        for (int64_t i = 0; i < n; i++) {
             sum += exp(x[i] - top);
+            deviations += (x[i] - mean) * (x[i] - mean) / (double)n;
+        }
         for (int p = 0; p < count; p++) {
-            result_of(&operations[OPERATIONS - 1], &places[p], EK_F32, n, 1, x,
+            result_of(&operations[LOG_SOFTMAX], &places[p], EK_F32, n, 1, x,
                       (size_t)n * sizeof *out, out);
             for (int64_t i = 0; i < n; i++)
                 ck_assert_double_eq_tol(out[i], x[i] - top - log(sum), 2e-5);
-            result_of(&operations[OPERATIONS - 2], &places[p], EK_F32, n, 1, x,
-                      (size_t)n * sizeof *out, out);
+            result_of(&operations[SOFTMAX], &places[p], EK_F32, n, 1, x, (size_t)n * sizeof *out,
+                      out);
             for (int64_t i = 0; i < n; i++)
                 ck_assert_double_eq_tol(out[i], exp(x[i] - top) / sum, 1e-6);
+            result_of(&operations[LOGSUMEXP], &places[p], EK_F32, n, 1, x, sizeof *out, out);
+            ck_assert_double_eq_tol(out[0], top + log(sum), 2e-5);
+            result_of(&operations[LAYER_NORM], &places[p], EK_F32, n, 1, x, (size_t)n * sizeof *out,
+                      out);
+            for (int64_t i = 0; i < n; i++)
+                ck_assert_double_eq_tol(out[i], (x[i] - mean) / sqrt(deviations + eps), 2e-5);
+            result_of(&operations[RMS_NORM], &places[p], EK_F32, n, 1, x, (size_t)n * sizeof *out,
+                      out);
+            for (int64_t i = 0; i < n; i++)
+                ck_assert_double_eq_tol(out[i], x[i] / sqrt(squares + eps), 2e-5);
         }
         free(x);
         free(out);
@@ -955,17 +1105,17 @@ START_TEST(test_long_sums)
     for (int i = 0; i < 2 * 1025; i++)
         f[i] = i < 2 ? 16777216 : 1;
     for (int p = 0; p < count; p++) {
-        result_of(&operations[0], &places[p], EK_F32, 1025, 2, f, sizeof sums, sums);
+        result_of(&operations[SUM], &places[p], EK_F32, 1025, 2, f, sizeof sums, sums);
         ck_assert(sums[0] > 16777216 + 1000 && sums[0] == sums[1]);
         for (int i = 0; i < 8; i++)
             h[i].bits = i < 4 ? 0x77d0 : 0xf7d0; /* 32000 and -32000 */
-        result_of(&operations[0], &places[p], EK_F16, 8, 1, h, sizeof half, &half);
+        result_of(&operations[SUM], &places[p], EK_F16, 8, 1, h, sizeof half, &half);
         ck_assert_int_eq(half.bits, 0);
         for (int i = 0; i < N; i++)
             h[i].bits = 0x3c00;
-        result_of(&operations[1], &places[p], EK_F16, N, 1, h, sizeof half, &half);
+        result_of(&operations[MEAN], &places[p], EK_F16, N, 1, h, sizeof half, &half);
         ck_assert_int_eq(half.bits, 0x3c00);
-        result_of(&operations[0], &places[p], EK_F16, N, 1, h, sizeof half, &half);
+        result_of(&operations[SUM], &places[p], EK_F16, N, 1, h, sizeof half, &half);
         ck_assert_int_eq(half.bits, 0x7c00);
     }
     free(f);
@@ -978,8 +1128,7 @@ START_TEST(test_odd_rows)
 {
     for (int64_t n = 61; n <= 67; n++) {
         for (int skew = 0; skew < 4; skew++)
-            check_shape(&operations[OPERATIONS - 2], &ek_op_softmax.info.loops[2], 9, n, 1, 1,
-                        skew);
+            check_shape(&operations[SOFTMAX], &ek_op_softmax.info.loops[2], 9, n, 1, 1, skew);
     }
 }
 END_TEST
@@ -997,7 +1146,7 @@ static Suite *reductions_suite(void)
     tcase_add_loop_test(tests, test_layouts, 0, OPERATIONS);
     tcase_add_test(tests, test_large);
     tcase_add_test(tests, test_three_levels);
-    tcase_add_test(tests, test_softmax_in_place);
+    tcase_add_test(tests, test_in_place);
     tcase_add_test(tests, test_which_axes);
     tcase_add_test(tests, test_typed_refusals);
     tcase_add_test(tests, test_array_refusals);

@@ -1,10 +1,11 @@
 #include "reference_tree.h"
 
 #include <check.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "body/exp.h"
+#include "body/exp_falling.h"
 #include "body/log.h"
 #include "einkorn/body.h"
 
@@ -247,36 +248,168 @@ void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *
     free(values);
 }
 
-static value term(value x, value top)
+/* Floating numbers only, as the dtype computes them. */
+
+static value real(value like, double d)
 {
-    return x.group == FLOAT ? (value){.group = FLOAT, .f = ek_body_exp_f32(x.f - top.f)}
-                            : (value){.group = DOUBLE, .d = ek_body_exp_f64(x.d - top.d)};
+    return (value){.group = like.group, .f = (float)d, .d = d};
 }
 
-void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
+static value calculate(char op, value a, value b)
 {
-    bool logarithm = strcmp(op, "log_softmax") == 0;
-    if (n == 0)
-        return;
+    switch (op) {
+    case '+':
+        return (value){.group = a.group, .f = a.f + b.f, .d = a.d + b.d};
+    case '-':
+        return (value){.group = a.group, .f = a.f - b.f, .d = a.d - b.d};
+    case '*':
+        return (value){.group = a.group, .f = a.f * b.f, .d = a.d * b.d};
+    default:
+        return (value){.group = a.group, .f = a.f / b.f, .d = a.d / b.d};
+    }
+}
+
+static value exponential(value x)
+{
+    return (value){
+        .group = x.group, .f = ek_body_exp_falling_f32(x.f), .d = ek_body_exp_falling_f64(x.d)};
+}
+
+static value logarithm(value x)
+{
+    return (value){.group = x.group, .f = ek_body_log_f32(x.f), .d = ek_body_log_f64(x.d)};
+}
+
+static value inverse_root(value x, value eps)
+{
+    x = calculate('+', x, eps);
+    x = (value){.group = x.group, .f = sqrtf(x.f), .d = sqrt(x.d)};
+    return calculate('/', real(x, 1), x);
+}
+
+static bool equal(value a, value b)
+{
+    return a.group == FLOAT ? a.f == b.f : a.d == b.d;
+}
+
+/* The larger one, where NaN counts for nothing. */
+static value larger_number(value a, value b)
+{
+    return is_nan(b) || (!is_nan(a) && is_less(b, a)) ? a : b;
+}
+
+typedef enum shape { SOFTMAX, LOG_SOFTMAX, LOGSUMEXP, LAYER_NORM, RMS_NORM } shape;
+
+static shape shape_of(const char *op)
+{
+    static const char *const names[] = {"softmax", "log_softmax", "logsumexp", "layer_norm",
+                                        "rms_norm"};
+    int i = 0;
+    while (strcmp(op, names[i]) != 0)
+        i++;
+    return (shape)i;
+}
+
+static value center_of(shape shape, value first, int64_t n)
+{
+    return shape == LAYER_NORM ? divide(first, n) : first;
+}
+
+static value first_of(shape shape, int64_t n, const value *x)
+{
+    if (shape == RMS_NORM)
+        return real(x[0], 0);
+    if (shape == LAYER_NORM)
+        return reduce(add, n, x);
+    value top = real(x[0], x[0].group == FLOAT ? -FLT_MAX : -DBL_MAX);
+    for (int64_t i = 0; i < n; i++)
+        top = larger_number(top, x[i]);
+    return top;
+}
+
+static value term_of(shape shape, value x, value center)
+{
+    value d = calculate('-', x, center);
+    if (shape == LOGSUMEXP && equal(x, center))
+        return real(x, 1);
+    return shape <= LOGSUMEXP
+               ? exponential(d)
+               : calculate('*', shape == RMS_NORM ? x : d, shape == RMS_NORM ? x : d);
+}
+
+static value moved(shape shape, value sum, value from, value to, int64_t n)
+{
+    value d = calculate('-', from, to);
+    if (shape == RMS_NORM || (shape == LOGSUMEXP && equal(from, to)))
+        return sum;
+    if (shape == LAYER_NORM)
+        return calculate('+', sum, calculate('*', real(sum, (double)n), calculate('*', d, d)));
+    return calculate('*', sum, exponential(d));
+}
+
+static value rest_of(shape shape, value sum, int64_t n, double eps)
+{
+    if (shape == SOFTMAX)
+        return calculate('/', real(sum, 1), sum);
+    if (shape <= LOGSUMEXP)
+        return logarithm(sum);
+    return inverse_root(divide(sum, n), real(sum, eps));
+}
+
+/* Chunks of 4,096: the center of each, its terms and their sum; then the row's. */
+void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x,
+                          const ek_reference_affine *affine, void *out)
+{
+    shape shape = shape_of(op);
+    int64_t chunks = n > 0 ? (n - 1) / 4096 + 1 : 0;
     value *values = allocate(n, sizeof *values), *terms = allocate(n, sizeof *terms);
+    value *firsts = allocate(chunks, sizeof *firsts), *sums = allocate(chunks, sizeof *sums);
     for (int64_t i = 0; i < n; i++)
         values[i] = load(dtype, x, i);
-    value top = reduce(larger, n, values);
-    for (int64_t i = 0; i < n; i++)
-        terms[i] = term(values[i], top);
-    value sum = reduce(add, n, terms);
+    for (int64_t c = 0; c < chunks; c++) {
+        int64_t at = c * 4096, m = n - at < 4096 ? n - at : 4096;
+        firsts[c] = first_of(shape, m, values + at);
+        value center = center_of(shape, firsts[c], m);
+        for (int64_t i = at; i < at + m; i++)
+            terms[i] = term_of(shape, values[i], center);
+        sums[c] = reduce(add, m, terms + at);
+    }
+    if (n == 0) {
+        if (shape == LOGSUMEXP)
+            store(dtype, (value){.group = FLOAT, .f = -INFINITY, .d = -INFINITY}, out, 0);
+        goto done;
+    }
+    value row = shape == LAYER_NORM ? reduce(add, chunks, firsts) : first_of(shape, chunks, firsts);
+    value center = center_of(shape, row, n);
+    for (int64_t c = 0; c < chunks; c++) {
+        int64_t m = n - c * 4096 < 4096 ? n - c * 4096 : 4096;
+        firsts[c] = center_of(shape, firsts[c], m);
+        sums[c] = moved(shape, sums[c], firsts[c], center, m);
+    }
+    value rest = rest_of(shape, reduce(add, chunks, sums), n, affine->eps);
+    if (shape == LOGSUMEXP) {
+        store(dtype, calculate('+', center, rest), out, 0);
+        goto done;
+    }
     for (int64_t i = 0; i < n; i++) {
         value result = values[i];
-        if (logarithm && result.group == FLOAT)
-            result.f = (result.f - top.f) - ek_body_log_f32(sum.f);
-        else if (logarithm)
-            result.d = (result.d - top.d) - ek_body_log_f64(sum.d);
+        if (shape == SOFTMAX)
+            result = calculate('*', terms[i], moved(shape, rest, firsts[i / 4096], center, 0));
+        else if (shape == LOG_SOFTMAX)
+            result = calculate('-', calculate('-', result, center), rest);
+        else if (shape == LAYER_NORM)
+            result = calculate('*', calculate('-', result, center), rest);
         else
-            result = (value){.group = result.group,
-                             .f = terms[i].f * (1 / sum.f),
-                             .d = terms[i].d * (1 / sum.d)};
+            result = calculate('*', result, rest);
+        if (affine->gain)
+            result = calculate('*', result, load(dtype, affine->gain, i));
+        if (affine->bias)
+            result = calculate('+', result, load(dtype, affine->bias, i));
         store(dtype, result, out, i);
     }
+done:
     free(values);
     free(terms);
+    free(firsts);
+    free(sums);
 }

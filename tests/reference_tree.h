@@ -12,7 +12,15 @@
  * "count_nonzero") on n elements, in the output's dtype. */
 void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
 
-/* The n results of "softmax" or "log_softmax" on a row. */
-void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
+/* Beside x, what norms take: n elements each, or null. */
+typedef struct ek_reference_affine {
+    const void *gain, *bias;
+    double eps;
+} ek_reference_affine;
+
+/* What a row gives: n results of "softmax", "log_softmax", "layer_norm", "rms_norm", or the one of
+ * "logsumexp". */
+void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x,
+                          const ek_reference_affine *affine, void *out);
 
 #endif

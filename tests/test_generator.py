@@ -125,7 +125,8 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "copy, fill, function, gemm, moments, reduction, row, ternary, unary")
+                    "copy, fill, function, gemm, moments, norm, reduction, row, rowreduction, "
+                    "ternary, unary")
 
     def test_unknown_dtype(self) -> None:
         self.refuse(GOOD.replace('"FLOATS"', '"FLOATS+f99"'), 2,
@@ -164,6 +165,16 @@ class ErrorsTest(GeneratorTest):
         self.refuse(moments, 2, "key 'sums' is missing")
         self.refuse(moments.replace('"dtypes"', '"sums": "cubes", "dtypes"'), 2,
                     "unknown sums 'cubes': allowed are spread, squares")
+
+    def test_rows(self) -> None:
+        row = GOOD.replace('"unary"', '"row"')
+        self.refuse(row.replace('"brief"', '"first": "last", "brief"'), 2,
+                    "unknown first 'last': allowed are nothing, max, sum")
+        self.refuse(row.replace('"brief"', '"uses": "y", "brief"'), 2,
+                    "unknown uses 'y': allowed are x, term")
+        self.refuse(GOOD.replace('"unary"', '"norm"').replace('"brief"',
+                                                            '"args": ["x", "bias"], "brief"'), 2,
+                    "'args' is ['x', 'bias']: must be the first ones of ['x', 'gain', 'bias']")
 
     def test_missing_doc(self) -> None:
         self.refuse(GOOD.replace("{% block doc %}Doubles.{% endblock %}", ""), 2,

@@ -116,10 +116,14 @@ static void describe(bench_row *row, ek_queue *queue, const bench_case *what)
 static traffic traffic_of(const problem *p, int64_t out_size)
 {
     int64_t out_bytes = out_size * (int64_t)ek_dtype_size((ek_dtype)p->loop->out);
-    traffic t = {.reads = p->op->inputs, .bytes = out_bytes};
-    int64_t in_bytes = 0;
+    traffic t = {.bytes = out_bytes};
+    int64_t in_bytes = 0, bytes[EK_MAX_INPUTS];
+    for (int32_t i = 0; i < p->op->inputs; i++) {
+        bytes[i] = problem_size(p, i) * (int64_t)ek_dtype_size((ek_dtype)p->loop->in[i]);
+        in_bytes += bytes[i];
+    }
     for (int32_t i = 0; i < p->op->inputs; i++)
-        in_bytes += problem_size(p, i) * (int64_t)ek_dtype_size((ek_dtype)p->loop->in[i]);
+        t.reads += 16 * bytes[i] > in_bytes; /* the weights of a norm are nothing either */
     t.bytes += in_bytes;
     t.writes = 16 * out_bytes > in_bytes; /* a reduction's few results are nothing to speak of */
     return t;

@@ -14,7 +14,9 @@ problem_form problem_form_of(const ek_op_info *op)
         {"reduction", FORM_REDUCTION},
         {"moments", FORM_REDUCTION},
         {"argreduction", FORM_REDUCTION},
+        {"rowreduction", FORM_REDUCTION},
         {"row", FORM_ROW},
+        {"norm", FORM_ROW},
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
     };
@@ -54,6 +56,11 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
     for (int32_t i = 0; i < op->inputs; i++) {
         p->ndim[i] = ndim;
         memcpy(p->shape[i], shape, (size_t)ndim * sizeof *shape);
+    }
+    /* What a norm takes beside the array has the length of its rows. */
+    for (int32_t i = 1; i < op->inputs && problem_form_of(op) == FORM_ROW && ndim > 0; i++) {
+        p->ndim[i] = 1;
+        p->shape[i][0] = shape[ndim - 1];
     }
     if (problem_form_of(op) == FORM_FILL) {
         memcpy(p->list, shape, (size_t)ndim * sizeof *shape);

@@ -11,7 +11,7 @@
 typedef enum problem_form {
     FORM_ELEMENTWISE, /* any one shape for all operands */
     FORM_REDUCTION,   /* one array, over some of its axes */
-    FORM_ROW,         /* one array, along its last axis */
+    FORM_ROW,         /* an array, along its last axis, and others as long as that */
     FORM_GEMM,        /* two matrices, or stacks of them */
     FORM_FILL         /* no input */
 } problem_form;

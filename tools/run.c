@@ -33,6 +33,7 @@ typedef struct request {
 /* What a run holds; everything is freed in one place. */
 typedef struct session {
     ek_queue *queue;
+    int32_t count;                   /* inputs given */
     npy_array in[EK_MAX_INPUTS];     /* on the host, as read */
     ek_array operand[EK_MAX_INPUTS]; /* as the operation takes it: a view of in[], or made here */
     ek_array moved[EK_MAX_INPUTS];   /* copies on the queue's device */
@@ -65,9 +66,11 @@ static ek_status open_queue(session *s, const request *r)
 
 static ek_status read_inputs(session *s, const ek_op_info *op, int count, char **paths)
 {
-    if (count != op->inputs)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: %d files given: it has %d inputs", op->name,
-                       count, (int)op->inputs);
+    if (count > op->inputs || count < op->inputs - op->optional)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: %d files given: it has %d inputs%s", op->name,
+                       count, (int)op->inputs,
+                       op->optional ? ", of which the last ones may be left out" : "");
+    s->count = count;
     for (int i = 0; i < count; i++) {
         EK_TRY(npy_read(paths[i], &s->in[i]));
         s->operand[i] = s->in[i].array;
@@ -100,7 +103,7 @@ static ek_status convert_inputs(session *s, const ek_op_info *op, ek_dtype dtype
     const ek_op_info *cast;
     EK_TRY(find_loop(op, dtype, &loop));
     EK_TRY(command_find_op("cast", &cast));
-    for (int32_t i = 0; i < op->inputs; i++) {
+    for (int32_t i = 0; i < s->count; i++) {
         if (s->in[i].dtype == loop->in[i])
             continue;
         const ek_array *from = &s->operand[i];
@@ -127,7 +130,7 @@ static ek_status compute(session *s, const ek_op_info *op, const params *p, cons
 {
     const ek_array *in[EK_MAX_INPUTS];
     for (int32_t i = 0; i < op->inputs; i++)
-        in[i] = &s->operand[i];
+        in[i] = i < s->count ? &s->operand[i] : NULL;
     ek_dtype dtype;
     int32_t ndim;
     int64_t shape[EK_MAX_NDIM];

@@ -47,6 +47,7 @@ typedef struct ek_op_info {
     const char *brief; /* one line */
     const char *bits;  /* "same": same bits everywhere; "library": what OpenBLAS or cuBLAS gives */
     int32_t inputs;    /* array inputs */
+    int32_t optional;  /* the last ones of them, in whose place null may stand */
     const char *const *input_names;
     int32_t loop_count;
     const ek_loop *loops;

@@ -30,7 +30,7 @@ static ek_status make_pool(ek_cuda_device *device)
 
 static ek_status ask(ek_cuda_device *device)
 {
-    int pools = 0, multiprocessors = 0, major = 0, minor = 0;
+    int pools = 0, multiprocessors = 0, major = 0, minor = 0, clusters = 0;
     EK_CUDA_TRY(call, cuDeviceGetName,
                 (device->base.model, sizeof device->base.model, device->device));
     EK_CUDA_TRY(call, cuDeviceGetAttribute,
@@ -41,8 +41,12 @@ static ek_status ask(ek_cuda_device *device)
                 (&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device->device));
     EK_CUDA_TRY(call, cuDeviceGetAttribute,
                 (&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device->device));
+    EK_CUDA_TRY(call, cuDeviceGetAttribute,
+                (&clusters, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device->device));
     device->multiprocessors = multiprocessors;
     device->capability = 10 * major + minor;
+    /* The kernels' code for older GPUs does without. */
+    device->clusters = EK_CUDA_CLUSTERS && clusters;
     if (!pools)
         return ek_fail(EK_NO_DEVICE, "%s: the driver has no memory pools for %s", call,
                        device->base.model);

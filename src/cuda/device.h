@@ -2,6 +2,8 @@
 #ifndef EK_CUDA_DEVICE_H
 #define EK_CUDA_DEVICE_H
 
+#include <stdbool.h>
+
 #include "backend.h"
 #include "cuda/driver.h"
 
@@ -12,6 +14,7 @@ typedef struct ek_cuda_device {
     CUmemoryPool pool; /* what all queues of the device allocate from */
     int32_t multiprocessors;
     int32_t capability; /* compute capability 9.0 is 90 */
+    bool clusters;      /* blocks can be launched in clusters */
 } ek_cuda_device;
 
 static inline const ek_cuda_device *ek_cuda_device_of(const ek_device *device)

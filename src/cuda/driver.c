@@ -63,6 +63,7 @@ static const struct {
     ENTRY(cuLibraryGetKernel),
     ENTRY(cuKernelSetAttribute),
     ENTRY(cuLaunchKernel),
+    ENTRY(cuLaunchKernelEx),
 };
 
 enum { ENTRIES = sizeof entries / sizeof entries[0] };

@@ -58,6 +58,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuLibraryGetKernel) *cuLibraryGetKernel;
     __typeof__(cuKernelSetAttribute) *cuKernelSetAttribute;
     __typeof__(cuLaunchKernel) *cuLaunchKernel;
+    __typeof__(cuLaunchKernelEx) *cuLaunchKernelEx;
 } ek_cuda_table;
 
 extern ek_cuda_table ek_cu;

@@ -67,18 +67,53 @@ static ek_status load(const ek_cuda_kernels *kernels)
     return status;
 }
 
+/* Kernel `index`, loaded on first use. */
+static inline ek_status get(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
+                            CUfunction *kernel)
+{
+    *kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
+    if (EK_UNLIKELY(!*kernel)) {
+        EK_TRY(ek_recorded(queue, load(kernels)));
+        *kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
+    }
+    return EK_OK;
+}
+
 ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
                          const ek_grid *grid, void **params)
 {
-    void *kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
-    if (EK_UNLIKELY(!kernel)) {
-        EK_TRY(ek_recorded(queue, load(kernels)));
-        kernel = atomic_load_explicit(&kernels->loaded[index], memory_order_acquire);
-    }
+    CUfunction kernel;
+    EK_TRY(get(queue, kernels, index, &kernel));
     CUresult result = ek_cu.cuLaunchKernel(
-        (CUfunction)kernel, grid->blocks[0], grid->blocks[1], grid->blocks[2], grid->threads[0],
+        kernel, grid->blocks[0], grid->blocks[1], grid->blocks[2], grid->threads[0],
         grid->threads[1], grid->threads[2], grid->shared, ek_cuda_stream_of(queue), params, NULL);
     if (EK_UNLIKELY(result != CUDA_SUCCESS))
         return ek_recorded(queue, ek_cuda_fail(kernels->names[index], "cuLaunchKernel", result));
+    return EK_OK;
+}
+
+ek_status ek_cuda_launch_clusters(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
+                                  const ek_grid *grid, int32_t cluster, void **params)
+{
+    if (cluster == 1)
+        return ek_cuda_launch(queue, kernels, index, grid, params);
+    CUfunction kernel;
+    EK_TRY(get(queue, kernels, index, &kernel));
+    CUlaunchAttribute attribute = {
+        .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+        .value = {.clusterDim = {.x = (unsigned)cluster, .y = 1, .z = 1}}};
+    CUlaunchConfig config = {.gridDimX = grid->blocks[0],
+                             .gridDimY = grid->blocks[1],
+                             .gridDimZ = grid->blocks[2],
+                             .blockDimX = grid->threads[0],
+                             .blockDimY = grid->threads[1],
+                             .blockDimZ = grid->threads[2],
+                             .sharedMemBytes = grid->shared,
+                             .hStream = ek_cuda_stream_of(queue),
+                             .attrs = &attribute,
+                             .numAttrs = 1};
+    CUresult result = ek_cu.cuLaunchKernelEx(&config, kernel, params, NULL);
+    if (EK_UNLIKELY(result != CUDA_SUCCESS))
+        return ek_recorded(queue, ek_cuda_fail(kernels->names[index], "cuLaunchKernelEx", result));
     return EK_OK;
 }

@@ -4,6 +4,7 @@
 #define EK_CUDA_LAUNCH_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,14 @@ typedef struct ek_grid {
  * operation's fatbin on first use. */
 ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
                          const ek_grid *grid, void **params);
+
+/* The same with blocks in clusters of so many, which must divide their number. For queues of which
+ * ek_cuda_has_clusters is true, or with 1. */
+ek_status ek_cuda_launch_clusters(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
+                                  const ek_grid *grid, int32_t cluster, void **params);
+
+/* Whether the queue's device and this build's kernels have clusters of blocks. */
+bool ek_cuda_has_clusters(const ek_queue *queue);
 
 /* At least `bytes` bytes of the queue's own device memory for the calls that need room between two
  * kernels; valid until the next call on the queue that asks for more. Grows and is kept, so a warm

@@ -137,6 +137,11 @@ int32_t ek_cuda_capability(const ek_queue *queue)
     return ek_cuda_device_of(ek_queue_base_of(queue)->device)->capability;
 }
 
+bool ek_cuda_has_clusters(const ek_queue *queue)
+{
+    return ek_cuda_device_of(ek_queue_base_of(queue)->device)->clusters;
+}
+
 int32_t ek_cuda_multiprocessors(const ek_queue *queue)
 {
     return ek_cuda_device_of(ek_queue_base_of(queue)->device)->multiprocessors;

@@ -52,15 +52,6 @@ enum {
 #define EK_CUDA_COLUMNS(size, lane)                                                                \
     (EK_CUDA_WIDE(size) > 16 / (int)(lane) ? 16 / (int)(lane) : EK_CUDA_WIDE(size))
 
-/* Rows with a result per element: a group of threads keeps rows of up to EK_CUDA_GROUP_ROW
- * elements, a warp those up to EK_CUDA_WARP_ROW, a block those up to EK_CUDA_BLOCK_ROW. A thread of
- * the block holds EK_CUDA_LANE_ELEMENTS, the elements of one lane. */
-#define EK_CUDA_GROUP_ROW 256
-#define EK_CUDA_WARP_ROW 1024
-#define EK_CUDA_LANE_ELEMENTS 32
-#define EK_CUDA_BLOCK_THREADS(size) ((size) > 4 ? 512 : 1024)
-#define EK_CUDA_BLOCK_ROW(size) (EK_CUDA_BLOCK_THREADS(size) * EK_CUDA_LANE_ELEMENTS)
-
 /* Rows in two kept dimensions, elements a constant step apart: what typed calls have. All steps are
  * in elements. Row r is row r % inner of the inner dimension, r / inner of the outer one. */
 typedef struct ek_cuda_plane {

@@ -1,364 +1,900 @@
-/* Kernels of softmax and its like. Row has the types In (in memory) and Number (computed in), and
- * the functions load(x), store(number), term(x, top), rest(sum) and result(x, term, top, rest);
- * uses_term tells which of the first two result looks at. */
+/* Kernels of softmax and its like, of norms, and of reductions that look at a row twice. Row has
+ * the types In, Out (in memory) and Number (computed in), the constants first (what the elements of
+ * a chunk are first reduced to), uses_term, per_row (one result a row) and norm (gain and bias),
+ * and the functions lowest(), load(x), store(number), center(a, n), term(x, center),
+ * moved(sum, from, to, n), rest(sum, n, eps) and result(x, term, center, rest, gain, bias). */
 #ifndef EK_CUDA_ROWWISE_CUH
 #define EK_CUDA_ROWWISE_CUH
 
-#include "body/maximum.h"
-#include "cuda/reduction.cuh"
+#include "cuda/cluster.cuh"
+#include "cuda/rowwise_args.h"
 
-/* The operation maximum, in one instruction where there is one. */
-EK_INLINE float ek_larger(float a, float b)
+enum ek_row_first { EK_FIRST_NOTHING, EK_FIRST_MAX, EK_FIRST_SUM };
+
+EK_INLINE float ek_row_larger(float a, float b)
 {
-#if __CUDA_ARCH__ >= 800
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(a) : "f"(a), "f"(b));
-    return a;
-#else
-    return ek_body_maximum_f32(a, b);
-#endif
+    return fmaxf(a, b);
 }
 
-EK_INLINE double ek_larger(double a, double b)
+EK_INLINE double ek_row_larger(double a, double b)
 {
-    return ek_body_maximum_f64(a, b);
+    return fmax(a, b);
 }
-
-/* The largest element of a row, as a reduction. */
-template <typename Row> struct ek_row_top {
-    using In = typename Row::In;
-    using Acc = typename Row::Number;
-    using Out = Acc;
-    using Context = ek_no_context;
-
-    EK_INLINE Acc identity()
-    {
-        return -INFINITY;
-    }
-    EK_INLINE Acc element(In x, int64_t, Context)
-    {
-        return Row::load(x);
-    }
-    EK_INLINE Acc combine(Acc a, Acc b)
-    {
-        return ek_larger(a, b);
-    }
-    EK_INLINE Out finish(Acc a, int64_t)
-    {
-        return a;
-    }
-};
-
-/* The sum of a row's terms. */
-template <typename Row> struct ek_row_sum {
-    using In = typename Row::In;
-    using Acc = typename Row::Number;
-    using Out = Acc;
-
-    struct Context {
-        Acc top;
-
-        EK_INLINE Context of(const void *tops, int64_t row)
-        {
-            Context context;
-            context.top = ((const Acc *)tops)[row];
-            return context;
-        }
-    };
-
-    EK_INLINE Acc identity()
-    {
-        return (Acc)-0.0;
-    }
-    EK_INLINE Acc element(In x, int64_t, Context context)
-    {
-        return Row::term(Row::load(x), context.top);
-    }
-    EK_INLINE Acc combine(Acc a, Acc b)
-    {
-        return a + b;
-    }
-    EK_INLINE Out finish(Acc a, int64_t)
-    {
-        return a;
-    }
-};
 
 template <typename Row> struct ek_rowwise {
     using In = typename Row::In;
+    using Out = typename Row::Out;
     using Number = typename Row::Number;
-    using Top = ek_row_top<Row>;
-    using Sum = ek_row_sum<Row>;
 
-    /* What is kept of an element for its result. */
-    EK_INLINE Number kept(Number x, Number term)
+    static constexpr int block_chunks = EK_CUDA_BLOCK_CHUNKS(sizeof(Number));
+    static constexpr int block_threads = EK_CUDA_BLOCK_THREADS(sizeof(Number));
+
+    struct Sum {
+        using Acc = Number;
+
+        EK_INLINE Number identity()
+        {
+            return (Number)-0.0;
+        }
+        EK_INLINE Number combine(Number a, Number b)
+        {
+            return a + b;
+        }
+    };
+
+    /* A maximum loses NaN, which the sum keeps; which of two zeros counts changes no result. */
+    struct First {
+        using Acc = Number;
+
+        EK_INLINE Number identity()
+        {
+            return Row::first == EK_FIRST_MAX ? Row::lowest() : (Number)-0.0;
+        }
+        EK_INLINE Number combine(Number a, Number b)
+        {
+            return Row::first == EK_FIRST_MAX ? ek_row_larger(a, b) : a + b;
+        }
+    };
+
+    /* Of a chunk or a row. */
+    struct Numbers {
+        Number center, sum;
+    };
+
+    /* Lanes folded by halves. */
+    template <typename Op, int lanes> EK_INLINE Number fold_slots(Number (&lane)[lanes])
     {
-        return Row::uses_term ? term : x;
+#pragma unroll
+        for (int half = lanes / 2; half > 0; half /= 2) {
+#pragma unroll
+            for (int i = 0; i < half; i++)
+                lane[i] = Op::combine(lane[i], lane[i + half]);
+        }
+        return lane[0];
     }
 
-    EK_INLINE In result(Number kept, Number top, Number rest)
-    {
-        return Row::store(Row::result(kept, kept, top, rest));
-    }
+    /* What a thread keeps of a chunk: slot s holds what load(s) gives, an element of lane
+     * s % lanes. The thread has an element for its first `mine` slots, some thread for the first
+     * `most`. `full`: for all. */
+    template <int slots, int lanes, bool full> struct Held {
+        /* Slots that are worked on together, so that their latencies overlap. */
+        static constexpr int together = 4;
+        static constexpr int own_lanes = lanes < slots ? lanes : slots;
 
-    /* What a thread keeps of n elements of a row: EK_CUDA_PACK a step, from `own` on, as loads of
-     * `width` neighbours `apart` from each other. They are of one lane, or of as many as a step
-     * has. Elements past the end repeat the last ones, so that all loads are under way together;
-     * they change no top and are in no sum. `full`: there are none. */
-    template <int steps, int lanes, int width, bool full> struct Held {
-        using Load = ek_row_pack<In, width>;
+        Number value[slots];
+        int mine, most;
 
-        static constexpr int loads = EK_CUDA_PACK / width;
-
-        Number value[steps][EK_CUDA_PACK];
-        int n, own, apart;
-
-        /* x: the first of the thread's elements. */
-        __device__ __forceinline__ Held(const In *x, int n, int own, int apart)
-            : n(n), own(own), apart(apart)
+        template <typename Load>
+        __device__ __forceinline__ Held(int mine, int most, const Load &load)
+            : mine(mine), most(most)
         {
 #pragma unroll
-            for (int k = 0; k < steps; k++) {
-                if (past(k))
+            for (int s = 0; s < slots; s++)
+                value[s] = inside(s) ? load(s) : First::identity();
+        }
+
+        __device__ __forceinline__ bool inside(int slot) const
+        {
+            return full || slot < mine;
+        }
+
+        __device__ __forceinline__ bool past(int slot) const
+        {
+            return !full && slot >= most;
+        }
+
+        __device__ __forceinline__ Number first() const
+        {
+            Number lane[own_lanes];
+#pragma unroll
+            for (int i = 0; i < own_lanes; i++)
+                lane[i] = First::identity();
+#pragma unroll
+            for (int g = 0; g < slots; g += together) {
+                if (past(g))
                     continue;
 #pragma unroll
-                for (int c = 0; c < loads; c++) {
-                    int i = (k * loads + c) * apart;
-                    Load loaded = *(const Load *)(x + (full ? i : min(i, n - own - width)));
-#pragma unroll
-                    for (int e = 0; e < width; e++)
-                        value[k][c * width + e] = Row::load(loaded.at[e]);
-                }
+                for (int s = g; s < g + together; s++)
+                    lane[s % own_lanes] = First::combine(lane[s % own_lanes], value[s]);
             }
+            return fold_slots<First>(lane);
         }
 
-        /* A step without an element in any thread of the warp. */
-        __device__ __forceinline__ bool past(int step) const
+        /* Terms take the places of the elements if that is what results look at. */
+        __device__ __forceinline__ Number sum(Number center)
         {
-            return !full && step * loads * apart >= n;
-        }
-
-        /* Whether the elements of a load are before the end: all of them are, or none. */
-        __device__ __forceinline__ bool inside(int step, int load) const
-        {
-            return full || (step * loads + load) * apart < n - own;
-        }
-
-        __device__ __forceinline__ Number top() const
-        {
-            Number top = Top::identity();
+            Number lane[own_lanes];
 #pragma unroll
-            for (int k = 0; k < steps; k++) {
-                if (past(k))
-                    continue;
-#pragma unroll
-                for (int c = 0; c < EK_CUDA_PACK; c++)
-                    top = ek_larger(top, value[k][c]);
-            }
-            return top;
-        }
-
-        /* Sums the terms of each lane. */
-        __device__ __forceinline__ void sum(Number top, Number *lane)
-        {
-#pragma unroll
-            for (int i = 0; i < lanes; i++)
+            for (int i = 0; i < own_lanes; i++)
                 lane[i] = Sum::identity();
 #pragma unroll
-            for (int k = 0; k < steps; k++) {
-                if (past(k))
+            for (int g = 0; g < slots; g += together) {
+                if (past(g))
                     continue;
+                Number term[together];
 #pragma unroll
-                for (int c = 0; c < EK_CUDA_PACK; c++) {
-                    Number term = Row::term(value[k][c], top);
-                    if (inside(k, c / width))
-                        lane[c % lanes] += term;
-                    value[k][c] = kept(value[k][c], term);
+                for (int c = 0; c < together; c++) {
+                    term[c] = Row::term(value[g + c], center);
+                    if (Row::uses_term)
+                        value[g + c] = term[c];
                 }
+#pragma unroll
+                for (int c = 0; c < together; c++)
+                    lane[(g + c) % own_lanes] = Sum::combine(
+                        lane[(g + c) % own_lanes], inside(g + c) ? term[c] : Sum::identity());
             }
+            return fold_slots<Sum>(lane);
         }
 
-        __device__ __forceinline__ void store(Number top, Number rest, In *out) const
+        /* put(s, what slot s holds) for each element. */
+        template <typename Put> __device__ __forceinline__ void each(const Put &put) const
         {
 #pragma unroll
-            for (int k = 0; k < steps; k++) {
+            for (int g = 0; g < slots; g += together) {
+                if (past(g))
+                    continue;
 #pragma unroll
-                for (int c = 0; c < loads; c++) {
-                    Load results;
-#pragma unroll
-                    for (int e = 0; e < width; e++)
-                        results.at[e] = result(value[k][c * width + e], top, rest);
-                    if (inside(k, c))
-                        *(Load *)(out + (k * loads + c) * apart) = results;
-                }
+                for (int s = g; s < g + together; s++)
+                    if (inside(s))
+                        put(s, value[s]);
             }
         }
     };
 
-    /* Rows of up to EK_CUDA_GROUP_ROW elements, for a group of threads each. Few registers let a
-     * multiprocessor have many rows under way. */
-    EK_INLINE void groups(const ek_cuda_plane &plane)
+    /* In 32 bits, a tenth of the work, where they are enough. */
+    EK_INLINE int64_t divide(int64_t a, int64_t b)
     {
-        constexpr int steps = EK_CUDA_GROUP_ROW / EK_LANES;
-        if (!plane.packed)
-            group_row<steps, 1>(plane, plane.group);
-        else if (plane.group < 32)
-            group_row<1, EK_CUDA_PACK>(plane, plane.group);
-        else
-            group_row<steps, EK_CUDA_PACK>(plane, 32);
+        return ((a | b) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)b) : a / b;
     }
 
-    /* Rows of up to EK_CUDA_WARP_ROW elements, for a warp each. */
-    EK_INLINE void warps(const ek_cuda_plane &plane)
+    EK_INLINE int log2_of(int power)
     {
-        constexpr int steps = EK_CUDA_WARP_ROW / EK_LANES;
-        if (plane.packed)
-            group_row<steps, EK_CUDA_PACK>(plane, 32);
-        else
-            group_row<steps, 1>(plane, 32);
+        return 31 - __clz(power);
     }
 
-    /* Spread lanes (width 1) or packed ones, as in cuda/rows.cuh. */
-    template <int steps, int width> EK_INLINE void group_row(const ek_cuda_plane &plane, int group)
+    /* Slots of elements own, own + apart, ... below n; apart is a power of two. */
+    EK_INLINE int slots_of(int n, int own, int apart)
     {
-        ek_chunk at(plane.outer * plane.inner, 1, plane.n, group);
-        int own = width * at.thread;
-        const In *x = (const In *)plane.x + own;
-        In *out = (In *)plane.out + own;
-        if (at.inside) {
-            int64_t inner = at.row;
-            if (plane.outer > 1) {
-                int64_t outer = inner / plane.inner;
-                inner -= outer * plane.inner;
-                x += outer * plane.outer_x;
-                out += outer * plane.outer_out;
+        return n > own ? ((n - own - 1) >> log2_of(apart)) + 1 : 0;
+    }
+
+    EK_INLINE Number weight(const In *weights, int64_t i, Number without)
+    {
+        return weights ? Row::load(weights[i]) : without;
+    }
+
+    /* put(s, result) for the element in each slot s, which is number own + s * apart of the row. */
+    template <typename Held, typename Put>
+    EK_INLINE void results(const Held &held, const ek_cuda_affine &affine, int64_t own, int apart,
+                           Number center, Number rest, const Put &put)
+    {
+        const In *gain = (const In *)affine.gain, *bias = (const In *)affine.bias;
+        if (!Row::norm) {
+            held.each([&](int s, Number kept) {
+                put(s, Row::result(kept, kept, center, rest, 1, (Number)-0.0));
+            });
+        } else if (affine.gain_step == 1 && affine.bias_step == 1) {
+            gain = gain ? gain + own : gain;
+            bias = bias ? bias + own : bias;
+            held.each([&](int s, Number kept) {
+                put(s, Row::result(kept, kept, center, rest, weight(gain, s * apart, 1),
+                                   weight(bias, s * apart, (Number)-0.0)));
+            });
+        } else {
+            held.each([&](int s, Number kept) {
+                put(s, result(affine, own + s * apart, kept, center, rest));
+            });
+        }
+    }
+
+    /* The result of element i, of which `kept` is the element or its term. */
+    EK_INLINE Number result(const ek_cuda_affine &affine, int64_t i, Number kept, Number center,
+                            Number rest)
+    {
+        Number gain = 1, bias = (Number)-0.0;
+        if (Row::norm) {
+            gain = weight((const In *)affine.gain, i * affine.gain_step, 1);
+            bias = weight((const In *)affine.bias, i * affine.bias_step, (Number)-0.0);
+        }
+        return Row::result(kept, kept, center, rest, gain, bias);
+    }
+
+    EK_INLINE Number rest_of(const ek_cuda_affine &affine, Number sum, int64_t n)
+    {
+        return Row::rest(sum, n, (Number)affine.eps);
+    }
+
+    /* The elements of a chunk: how many, and the rest as its results need it. */
+    EK_INLINE int chunk_length(int64_t n, int64_t chunk)
+    {
+        int64_t left = n - chunk * EK_CHUNK;
+        return left < 0 ? 0 : (int)ek_smaller(left, EK_CHUNK);
+    }
+
+    EK_INLINE Number moved_rest(Number rest, Number from, Number to, int n)
+    {
+        return Row::uses_term ? Row::moved(rest, from, to, n) : rest;
+    }
+
+    EK_INLINE Number result_center(Number chunk, Number row)
+    {
+        return Row::uses_term ? chunk : row;
+    }
+
+    /* Center and sum of what a group of `group` threads of a warp holds. */
+    template <typename Held> EK_INLINE Numbers group_numbers(Held &held, int group, int n)
+    {
+        Numbers numbers = {0, 0};
+        if (Row::first != EK_FIRST_NOTHING)
+            numbers.center = Row::center(ek_fold_group<First>(held.first(), group), n);
+        numbers.sum = ek_fold_group<Sum>(held.sum(numbers.center), group);
+        return numbers;
+    }
+
+    /* The lanes 4 t to 4 t + 3 of each of `group` threads t, folded for all of them. Lanes far
+     * apart come first; threads share out the lanes of a pack, so that each exchanges as few as it
+     * can. */
+    template <typename Op> EK_INLINE Number fold_packs(Number (&lane)[EK_CUDA_PACK], int group)
+    {
+        int half = group / 2, quarter = group / 4;
+        if (quarter == 0) {
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK && half > 0; c++)
+                lane[c] = Op::combine(lane[c], ek_shuffle_xor(lane[c], half));
+            return fold_slots<Op>(lane);
+        }
+        bool upper = threadIdx.x & half, odd = threadIdx.x & quarter;
+        Number kept[2], sent[2];
+#pragma unroll
+        for (int c = 0; c < 2; c++) {
+            kept[c] = upper ? lane[c + 2] : lane[c];
+            sent[c] = upper ? lane[c] : lane[c + 2];
+            kept[c] = Op::combine(kept[c], ek_shuffle_xor(sent[c], half));
+        }
+        Number one = odd ? kept[1] : kept[0];
+        one = Op::combine(one, ek_shuffle_xor(odd ? kept[0] : kept[1], quarter));
+        one = ek_fold_group<Op>(one, quarter);
+        one = Op::combine(one, ek_shuffle_xor(one, half));
+        return Op::combine(one, ek_shuffle_xor(one, quarter));
+    }
+
+    /* Short rows of whole packs: a pack for each of a group's threads, of two rows at once. */
+    EK_INLINE void packed(const ek_cuda_plane_rows &args)
+    {
+        constexpr int rows = 2;
+        const ek_cuda_plane &plane = args.plane;
+        int group = plane.group, n = (int)plane.n;
+        int64_t row = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) >> log2_of(group);
+        int64_t count = plane.outer * plane.inner, apart = (count + rows - 1) / rows;
+        int own = EK_CUDA_PACK * ((int)threadIdx.x & (group - 1));
+        Number value[rows][EK_CUDA_PACK];
+        bool there[rows];
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            there[r] = row < apart && row + r * apart < count && own < n;
+            ek_row_pack<In, EK_CUDA_PACK> pack;
+            if (there[r])
+                pack =
+                    *(const ek_row_pack<In, EK_CUDA_PACK> *)(row_in(plane, row + r * apart) + own);
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK; c++)
+                value[r][c] = there[r] ? Row::load(pack.at[c]) : First::identity();
+        }
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+            packed_row(args, row + r * apart, own, there[r], value[r]);
+    }
+
+    EK_INLINE void packed_row(const ek_cuda_plane_rows &args, int64_t row, int own, bool there,
+                              Number (&value)[EK_CUDA_PACK])
+    {
+        const ek_cuda_plane &plane = args.plane;
+        Number lane[EK_CUDA_PACK], center = 0;
+        if (Row::first == EK_FIRST_MAX) {
+            center = First::identity();
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK; c++)
+                center = First::combine(center, value[c]);
+            center = Row::center(ek_fold_group<First>(center, plane.group), plane.n);
+        } else if (Row::first == EK_FIRST_SUM) {
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK; c++)
+                lane[c] = value[c];
+            center = Row::center(fold_packs<First>(lane, plane.group), plane.n);
+        }
+#pragma unroll
+        for (int c = 0; c < EK_CUDA_PACK; c++) {
+            Number term = Row::term(value[c], center);
+            lane[c] = there ? term : Sum::identity();
+            value[c] = Row::uses_term ? term : value[c];
+        }
+        Number rest = rest_of(args.affine, fold_packs<Sum>(lane, plane.group), plane.n);
+        if (!there)
+            return;
+        if constexpr (Row::per_row) {
+            if (own == 0)
+                *row_out(plane, row) = row_result(args.affine, center, rest);
+        } else {
+            ek_row_pack<Out, EK_CUDA_PACK> pack;
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK; c++)
+                pack.at[c] = Row::store(result(args.affine, own + c, value[c], center, rest));
+            *(ek_row_pack<Out, EK_CUDA_PACK> *)(row_out(plane, row) + own) = pack;
+        }
+    }
+
+    /* Short rows that lie one after the other, a tile of them in each block. */
+    EK_INLINE void staged(const ek_cuda_plane_rows &args)
+    {
+        __shared__ Number tile[EK_CUDA_TILE + EK_CUDA_TILE_GAPS];
+        const ek_cuda_plane &plane = args.plane;
+        int64_t row = (int64_t)blockIdx.x * args.tile;
+        int rows = (int)ek_smaller(plane.inner - row, args.tile), n = (int)plane.n;
+        Out *out = (Out *)plane.out + (Row::per_row ? row : row * n);
+        /* 2^32 / n rounded up divides numbers below 2^16 exactly. */
+        uint32_t inverse = 0xffffffffu / (uint32_t)n + 1;
+        int gap = args.stride - n;
+        fill(tile, (const In *)plane.x + row * n, rows * n, plane.packed, n, inverse, gap);
+        __syncthreads();
+        switch (plane.group) {
+        case 1:
+            if (n <= EK_CUDA_FEW_SLOTS)
+                staged_rows<EK_CUDA_FEW_SLOTS, 1>(args, tile, rows, out);
+            else
+                staged_rows<EK_CUDA_SHORT_SLOTS, 1>(args, tile, rows, out);
+            break;
+        case 2:
+            staged_rows<EK_CUDA_SHORT_SLOTS, 2>(args, tile, rows, out);
+            break;
+        case 4:
+            staged_rows<EK_CUDA_SHORT_SLOTS, 4>(args, tile, rows, out);
+            break;
+        default:
+            staged_rows<EK_CUDA_SHORT_SLOTS, 8>(args, tile, rows, out);
+        }
+        if (Row::per_row)
+            return;
+        __syncthreads();
+        drain(tile, out, rows * n, plane.packed, n, inverse, gap);
+    }
+
+    /* Where element i of a tile is. */
+    EK_INLINE int place(int i, int n, uint32_t inverse, int gap)
+    {
+        int row = n == 1 ? i : (int)__umulhi((uint32_t)i, inverse);
+        return gap == 0 ? i : i + row * gap;
+    }
+
+    EK_INLINE void fill(Number *tile, const In *x, int count, bool packed, int n, uint32_t inverse,
+                        int gap)
+    {
+        using Pack = ek_row_pack<In, EK_CUDA_PACK>;
+        int done = packed ? count / EK_CUDA_PACK * EK_CUDA_PACK : 0;
+#pragma unroll 4
+        for (int i = EK_CUDA_PACK * (int)threadIdx.x; i < done;
+             i += EK_CUDA_PACK * EK_CUDA_ROWS_THREADS) {
+            Pack pack = *(const Pack *)(x + i);
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK; c++)
+                tile[place(i + c, n, inverse, gap)] = Row::load(pack.at[c]);
+        }
+#pragma unroll 4
+        for (int i = done + (int)threadIdx.x; i < count; i += EK_CUDA_ROWS_THREADS)
+            tile[place(i, n, inverse, gap)] = Row::load(x[i]);
+    }
+
+    EK_INLINE void drain(const Number *tile, Out *out, int count, bool packed, int n,
+                         uint32_t inverse, int gap)
+    {
+        using Pack = ek_row_pack<Out, EK_CUDA_PACK>;
+        int done = packed ? count / EK_CUDA_PACK * EK_CUDA_PACK : 0;
+#pragma unroll 4
+        for (int i = EK_CUDA_PACK * (int)threadIdx.x; i < done;
+             i += EK_CUDA_PACK * EK_CUDA_ROWS_THREADS) {
+            Pack pack;
+#pragma unroll
+            for (int c = 0; c < EK_CUDA_PACK; c++)
+                pack.at[c] = Row::store(tile[place(i + c, n, inverse, gap)]);
+            *(Pack *)(out + i) = pack;
+        }
+#pragma unroll 4
+        for (int i = done + (int)threadIdx.x; i < count; i += EK_CUDA_ROWS_THREADS)
+            out[i] = Row::store(tile[place(i, n, inverse, gap)]);
+    }
+
+    template <int slots, int group>
+    EK_INLINE void staged_rows(const ek_cuda_plane_rows &args, Number *tile, int rows, Out *out)
+    {
+        constexpr int step = EK_CUDA_ROWS_THREADS / group;
+        int n = (int)args.plane.n, thread = (int)threadIdx.x % group;
+        int most = slots_of(n, 0, group), mine = slots_of(n, thread, group);
+        /* All threads of a warp take part in each round; rows past the end are none. */
+        for (int first = 0; first < rows; first += step) {
+            int row = first + (int)threadIdx.x / group;
+            Number *own = tile + row * args.stride + thread;
+            bool there = row < rows;
+            Held<slots, slots, false> held(there ? mine : 0, most,
+                                           [&](int s) { return own[s * group]; });
+            Numbers numbers = group_numbers(held, group, n);
+            Number rest = rest_of(args.affine, numbers.sum, n);
+            if (Row::per_row) {
+                if (there && thread == 0)
+                    out[row] = row_result(args.affine, numbers.center, rest);
+            } else {
+                results(held, args.affine, thread, group, numbers.center, rest,
+                        [&](int s, Number result) { own[s * group] = result; });
             }
-            x += inner * plane.inner_x;
-            out += inner * plane.inner_out;
         }
-        Number lane[EK_CUDA_PACK];
-        Held<steps, EK_CUDA_PACK, width, false> held(x, at.n, own, width * group);
-        Number top = ek_fold_group<Top>(held.top(), group);
-        held.sum(top, lane);
-        Number sum =
-            width > 1 ? ek_fold_packed<Sum>(lane, group) : ek_fold_spread<Sum>(lane, group);
-        held.store(top, Row::rest(sum), out);
     }
 
-    /* Rows of up to EK_CUDA_BLOCK_ROW elements: a block a row, a thread a lane of a chunk. */
-    EK_INLINE void blocks(const ek_cuda_plane &plane)
+    /* The one result of a row. */
+    EK_INLINE Out row_result(const ek_cuda_affine &affine, Number center, Number rest)
     {
-        if (plane.n % EK_CHUNK == 0)
-            block_row<true>(plane);
+        return Row::store(result(affine, 0, 0, center, rest));
+    }
+
+    EK_INLINE const In *row_in(const ek_cuda_plane &plane, int64_t row)
+    {
+        int64_t outer = plane.outer == 1 ? 0 : divide(row, plane.inner);
+        return (const In *)plane.x + outer * plane.outer_x +
+               (row - outer * plane.inner) * plane.inner_x;
+    }
+
+    EK_INLINE Out *row_out(const ek_cuda_plane &plane, int64_t row)
+    {
+        int64_t outer = plane.outer == 1 ? 0 : divide(row, plane.inner);
+        return (Out *)plane.out + outer * plane.outer_out +
+               (row - outer * plane.inner) * plane.inner_out;
+    }
+
+    /* A row for each warp, whose threads hold every 32nd element. */
+    template <int slots> EK_INLINE void warps(const ek_cuda_plane_rows &args)
+    {
+        const ek_cuda_plane &plane = args.plane;
+        int64_t row = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) / 32;
+        int thread = (int)threadIdx.x % 32, n = (int)plane.n;
+        if (row >= plane.outer * plane.inner)
+            return;
+        const In *x = row_in(plane, row) + thread;
+        Out *out = row_out(plane, row) + (Row::per_row ? 0 : thread);
+        Held<slots, EK_LANES / 32, false> held(slots_of(n, thread, 32), slots_of(n, 0, 32),
+                                               [&](int s) { return Row::load(x[s * 32]); });
+        Numbers numbers = group_numbers(held, 32, n);
+        Number rest = rest_of(args.affine, numbers.sum, n);
+        if (Row::per_row) {
+            if (thread == 0)
+                *out = row_result(args.affine, numbers.center, rest);
+            return;
+        }
+        results(held, args.affine, thread, 32, numbers.center, rest,
+                [&](int s, Number result) { out[s * 32] = Row::store(result); });
+    }
+
+    /* Waits for the 128 threads of a chunk. */
+    EK_INLINE void chunk_barrier()
+    {
+        asm volatile("bar.sync %0, 128;" ::"r"((int)threadIdx.x / EK_LANES + 1) : "memory");
+    }
+
+    /* The lanes of a chunk, one in each of 128 threads, folded for all of them. */
+    template <typename Op> EK_INLINE Number fold_chunk(Number lane, Number *room)
+    {
+        const Number *mine = room + (int)threadIdx.x / EK_LANES * EK_LANES + (int)threadIdx.x % 32;
+        room[threadIdx.x] = lane;
+        chunk_barrier();
+        lane = Op::combine(Op::combine(mine[0], mine[64]), Op::combine(mine[32], mine[96]));
+        return ek_fold_group<Op>(lane, 32);
+    }
+
+    /* Of what 128 threads hold: what the elements are first reduced to, its center, and the sum. */
+    template <typename Held> EK_INLINE Number chunk_numbers(Held &held, int n, Numbers *numbers)
+    {
+        __shared__ Number first_room[block_threads], sum_room[block_threads];
+        Number first = 0;
+        numbers->center = 0;
+        if (Row::first != EK_FIRST_NOTHING) {
+            first = fold_chunk<First>(held.first(), first_room);
+            numbers->center = Row::center(first, n);
+        }
+        numbers->sum = fold_chunk<Sum>(held.sum(numbers->center), sum_room);
+        return first;
+    }
+
+    /* The numbers of a row from those of its chunks, up to 32, for every thread of a warp. */
+    EK_INLINE Numbers join_few(int64_t n, int chunks, const Number *firsts, const Number *sums)
+    {
+        int chunk = (int)threadIdx.x % 32;
+        bool there = chunk < chunks;
+        int length = there ? chunk_length(n, chunk) : 1;
+        Number first = there ? firsts[chunk] : First::identity();
+        Number sum = there ? sums[chunk] : Sum::identity();
+        Numbers row = {0, 0};
+        if (Row::first != EK_FIRST_NOTHING) {
+            Number center = Row::center(first, length);
+            row.center = Row::center(ek_fold_group<First>(first, 32), n);
+            sum = there ? Row::moved(sum, center, row.center, length) : sum;
+        }
+        row.sum = ek_fold_group<Sum>(sum, 32);
+        return row;
+    }
+
+    /* Long rows: a chunk for 128 threads, a thread a lane, and a row for a cluster of blocks; or
+     * only the numbers of the chunks. */
+    EK_INLINE void blocks(const ek_cuda_plane_rows &args)
+    {
+        if (args.full)
+            block_row<true>(args);
         else
-            block_row<false>(plane);
+            block_row<false>(args);
     }
 
-    template <bool full> EK_INLINE void block_row(const ek_cuda_plane &plane)
+    template <bool full> EK_INLINE void block_row(const ek_cuda_plane_rows &args)
     {
-        int64_t outer = plane.outer == 1 ? 0 : (int64_t)blockIdx.x / plane.inner;
-        int64_t inner = (int64_t)blockIdx.x - outer * plane.inner;
-        int chunk = (int)threadIdx.x / EK_LANES * EK_CHUNK, own = (int)threadIdx.x % EK_LANES;
-        int first = chunk + own;
-        const In *x = (const In *)plane.x + outer * plane.outer_x + inner * plane.inner_x + first;
-        In *out = (In *)plane.out + outer * plane.outer_out + inner * plane.inner_out + first;
-        Number lane;
-        Held<EK_CUDA_LANE_ELEMENTS / EK_CUDA_PACK, 1, 1, full> held(
-            x, min((int)plane.n - chunk, EK_CHUNK), own, EK_LANES);
-        Number top = block_top(held.top());
-        held.sum(top, &lane);
-        held.store(top, Row::rest(block_sum(lane, (int)plane.chunks)), out);
-    }
-
-    /* The largest of the block's numbers, for every thread. */
-    EK_INLINE Number block_top(Number top)
-    {
-        __shared__ Number of_warp[EK_CUDA_BLOCK_THREADS(sizeof(Number)) / 32];
-        top = ek_fold_group<Top>(top, 32);
-        if (threadIdx.x % 32 == 0)
-            of_warp[threadIdx.x / 32] = top;
-        __syncthreads();
-        top = of_warp[0];
-        for (int warp = 1; warp < (int)blockDim.x / 32; warp++)
-            top = ek_larger(top, of_warp[warp]);
-        return top;
-    }
-
-    /* The lanes of each chunk folded, then the results of the chunks, for every thread. */
-    EK_INLINE Number block_sum(Number lane, int chunks)
-    {
-        constexpr int most = EK_CUDA_BLOCK_THREADS(sizeof(Number)) / EK_LANES;
-        __shared__ Number lanes[most * EK_LANES];
-        __shared__ Number of_chunk[most];
-        int number = (int)threadIdx.x % EK_LANES;
-        lanes[threadIdx.x] = lane;
-        __syncthreads();
-        if (number < 64) {
-            lane += lanes[threadIdx.x + 64];
-            lanes[threadIdx.x] = lane;
+        const ek_cuda_plane &plane = args.plane;
+        int per_block = (int)blockDim.x / EK_LANES, blocks = args.cluster;
+        int64_t chunk = (int64_t)blockIdx.x * per_block + (int)threadIdx.x / EK_LANES, row;
+        if (args.numbers.firsts) {
+            row = chunk / plane.chunks;
+            chunk -= row * plane.chunks;
+        } else {
+            ek_cluster_arrive(blocks);
+            row = blockIdx.x >> log2_of(blocks);
+            chunk -= row * blocks * per_block;
         }
-        __syncthreads();
-        if (number < 32) {
-            lane = ek_fold_group<Sum>(lane + lanes[threadIdx.x + 32], 32);
-            if (number == 0)
-                of_chunk[threadIdx.x / EK_LANES] = lane;
+        bool there = row < plane.outer * plane.inner;
+        int n = there ? chunk_length(plane.n, chunk) : 0;
+        int thread = (int)threadIdx.x % EK_LANES;
+        int64_t own = chunk * EK_CHUNK + thread;
+        const In *x = row_in(plane, there ? row : 0) + own;
+        Held<EK_CUDA_SLOTS, 1, full> held(slots_of(n, thread, EK_LANES), slots_of(n, 0, EK_LANES),
+                                          [&](int s) { return Row::load(x[s * EK_LANES]); });
+        Numbers numbers;
+        Number first = chunk_numbers(held, n, &numbers);
+        if (args.numbers.firsts) {
+            if (there)
+                put_numbers(args.numbers, row * plane.chunks + chunk, first, numbers.sum);
+            return;
         }
-        __syncthreads();
+        Numbers whole = numbers;
+        if (plane.chunks > 1)
+            whole = exchange(plane, blocks, (int)chunk, first, numbers.sum);
+        Number rest = rest_of(args.affine, whole.sum, plane.n);
+        if (Row::per_row) {
+            if (chunk == 0 && threadIdx.x == 0)
+                *row_out(plane, row) = row_result(args.affine, whole.center, rest);
+            return;
+        }
+        Out *out = row_out(plane, row) + own;
+        if (plane.chunks > 1)
+            rest = moved_rest(rest, numbers.center, whole.center, n);
+        Number center = result_center(numbers.center, whole.center);
+        results(held, args.affine, own, EK_LANES, center, rest,
+                [&](int s, Number result) { out[s * EK_LANES] = Row::store(result); });
+    }
+
+    EK_INLINE void put_numbers(const ek_cuda_row_numbers &numbers, int64_t at, Number first,
+                               Number sum)
+    {
+        if (threadIdx.x % EK_LANES != 0)
+            return;
+        ((Number *)numbers.firsts)[at] = first;
+        ((Number *)numbers.sums)[at] = sum;
+    }
+
+    /* The numbers of a row whose chunks the cluster holds. */
+    EK_INLINE Numbers exchange(const ek_cuda_plane &plane, int blocks, int chunk, Number first,
+                               Number sum)
+    {
+        __shared__ Number firsts[32], sums[32];
+        ek_cluster_wait(blocks);
+        if (threadIdx.x % EK_LANES == 0) {
+            ek_cluster_write(&firsts[chunk], first, blocks);
+            ek_cluster_write(&sums[chunk], sum, blocks);
+        }
+        ek_cluster_sync(blocks);
+        return join_few(plane.n, (int)plane.chunks, firsts, sums);
+    }
+
+    /* Chunks of rows of any layout; whole rows if they have one chunk. */
+    EK_INLINE void strided(const ek_cuda_any_rows &args)
+    {
+        const ek_cuda_rows &rows = args.rows;
+        int64_t unit = (int64_t)blockIdx.x * block_chunks + (int)threadIdx.x / EK_LANES;
+        int64_t row = rows.chunks == 1 ? unit : unit / rows.chunks;
+        int64_t chunk = unit - row * rows.chunks, at = chunk * EK_CHUNK;
+        if (row >= rows.count)
+            return;
+        int n = chunk_length(rows.n, chunk);
+        const In *x =
+            (const In *)rows.x + ek_row_offset(row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
+        int own = (int)threadIdx.x % EK_LANES;
+        Held<EK_CUDA_SLOTS, 1, false> held(
+            slots_of(n, own, EK_LANES), slots_of(n, 0, EK_LANES),
+            [&](int s) { return Row::load(x[ek_element_offset(rows, at + own + s * EK_LANES)]); });
+        Numbers numbers;
+        Number first = chunk_numbers(held, n, &numbers);
+        if (args.numbers.firsts) {
+            put_numbers(args.numbers, unit, first, numbers.sum);
+            return;
+        }
+        Out *out =
+            (Out *)rows.out + ek_row_offset(row, rows.kept_ndim, rows.kept_shape, rows.kept_out);
+        Number rest = rest_of(args.affine, numbers.sum, rows.n);
+        if (Row::per_row) {
+            if (own == 0)
+                *out = row_result(args.affine, numbers.center, rest);
+            return;
+        }
+        results(held, args.affine, own, EK_LANES, numbers.center, rest, [&](int s, Number result) {
+            out[(own + s * EK_LANES) * rows.out_step] = Row::store(result);
+        });
+    }
+
+    /* Neighbouring rows that begin one after the other. A block has tiles of `across` columns; the
+     * elements of a column are spread over `lanes` threads and over the blocks of a cluster, so
+     * that all of them together have a lane each, or some lanes. */
+    EK_INLINE void columns(const ek_cuda_plane_rows &args)
+    {
+        switch (args.plane.lanes * args.cluster) {
+        case EK_LANES:
+            column_tile<EK_CUDA_SLOTS, 1>(args);
+            break;
+        case EK_LANES / 4:
+            column_tile<EK_CUDA_SLOTS, 4>(args);
+            break;
+        case EK_LANES / 8:
+            column_tile<EK_CUDA_SLOTS, 8>(args);
+            break;
+        default: /* fewer elements than lanes */
+            column_tile<EK_CUDA_SHORT_SLOTS, EK_CUDA_SHORT_SLOTS>(args);
+        }
+    }
+
+    template <int slots, int lanes> EK_INLINE void column_tile(const ek_cuda_plane_rows &args)
+    {
+        const ek_cuda_plane &plane = args.plane;
+        int blocks = args.cluster, threads = plane.lanes, apart = threads * blocks;
+        ek_cluster_arrive(blocks);
+        int64_t block = blockIdx.x >> log2_of(blocks);
+        int rank = (int)blockIdx.x & (blocks - 1);
+        int across = (int)threadIdx.x & (plane.across - 1);
+        int y = (int)threadIdx.x >> log2_of(plane.across);
+        int64_t unit = block * (EK_CUDA_COLUMN_THREADS >> log2_of(plane.across * threads)) +
+                       (y >> log2_of(threads));
+        y &= threads - 1;
+        int64_t tiles = (plane.inner - 1) / plane.across + 1;
+        int64_t part = divide(unit, tiles), column = (unit - part * tiles) * plane.across + across;
+        int64_t outer = plane.chunks == 1 ? part : divide(part, plane.chunks);
+        int64_t chunk = part - outer * plane.chunks, at = chunk * EK_CHUNK;
+        bool there = outer < plane.outer && column < plane.inner;
+        int n = there ? chunk_length(plane.n, chunk) : 0;
+        const In *x = (const In *)plane.x + outer * plane.outer_x + at * plane.step + column;
+        int own = rank * threads + y;
+        int64_t step = apart * plane.step, out_step = apart * plane.out_step;
+        x += own * plane.step;
+        /* Slots are loaded in order. */
+        Held<slots, lanes, false> held(slots_of(n, own, apart), slots_of(n, 0, apart), [&](int) {
+            Number loaded = Row::load(*x);
+            x += step;
+            return loaded;
+        });
+        ek_cluster_wait(blocks);
+        Number first = 0;
+        Numbers numbers = {0, 0};
+        if (Row::first != EK_FIRST_NOTHING) {
+            first = fold_columns<First>(held.first(), plane, blocks, rank);
+            numbers.center = Row::center(first, n);
+        }
+        numbers.sum = fold_columns<Sum>(held.sum(numbers.center), plane, blocks, rank);
+        if (!there)
+            return;
+        int64_t row = outer * plane.inner + column;
+        Out *out = (Out *)plane.out + outer * plane.outer_out + column * plane.inner_out;
+        if (args.numbers.firsts) {
+            if (y == 0 && rank == 0) {
+                ((Number *)args.numbers.firsts)[row * plane.chunks + chunk] = first;
+                ((Number *)args.numbers.sums)[row * plane.chunks + chunk] = numbers.sum;
+            }
+            return;
+        }
+        Number rest = rest_of(args.affine, numbers.sum, plane.n);
+        if (Row::per_row) {
+            if (y == 0 && rank == 0)
+                *out = row_result(args.affine, numbers.center, rest);
+            return;
+        }
+        out += own * plane.out_step;
+        results(held, args.affine, own, apart, numbers.center, rest, [&](int, Number result) {
+            *out = Row::store(result);
+            out += out_step;
+        });
+    }
+
+    /* The lanes of a column, of all blocks, folded for each of its threads: first those that are a
+     * multiple of EK_CUDA_COLUMN_FOLD apart. Each Op has room
+     * of its own, so that none is written to while it is still read. */
+    template <typename Op>
+    EK_INLINE Number fold_columns(Number lane, const ek_cuda_plane &plane, int blocks, int rank)
+    {
+        constexpr int most = EK_LANES / EK_CUDA_COLUMN_FOLD;
+        __shared__ Number lanes[EK_CUDA_CLUSTER][EK_CUDA_COLUMN_THREADS],
+            few[EK_CUDA_COLUMN_THREADS];
+        int across = plane.across, threads = plane.lanes, all = threads * blocks;
+        if (all == 1)
+            return lane;
+        int y = (int)threadIdx.x >> log2_of(across), first = y & -threads;
+        ek_cluster_write(&lanes[rank][threadIdx.x], lane, blocks);
+        ek_cluster_sync(blocks);
+        int x = (int)threadIdx.x & (across - 1), low = min(all, EK_CUDA_COLUMN_FOLD);
+        y &= low - 1;
         Number part[most];
 #pragma unroll
-        for (int i = 0; i < most; i++)
-            part[i] = i < chunks ? of_chunk[i] : Sum::identity();
-#pragma unroll
-        for (int half = most / 2; half > 0; half /= 2) {
-#pragma unroll
-            for (int i = 0; i < half; i++)
-                part[i] += part[i + half];
+        for (int i = 0; i < most; i++) {
+            int number = y + i * low, block = number >> log2_of(threads);
+            part[i] = number < all ? lanes[block][(first + number - block * threads) * across + x]
+                                   : Op::identity();
         }
-        return part[0];
+        lane = fold_slots<Op>(part);
+        few[threadIdx.x] = lane;
+        __syncthreads();
+        Number last[EK_CUDA_COLUMN_FOLD];
+#pragma unroll
+        for (int i = 0; i < EK_CUDA_COLUMN_FOLD; i++)
+            last[i] = i < low ? few[(first + i) * across + x] : Op::identity();
+        return fold_slots<Op>(last);
     }
 
-    /* Results of rows of any length and layout, whose tops and sums are known: rows.context holds
-     * the tops, rows.from the sums. */
-    EK_INLINE void results(const ek_cuda_rows &rows)
+    /* The numbers of a row from those of its chunks, by a warp. */
+    EK_INLINE void join(const ek_cuda_any_rows &args)
     {
-        ek_chunk at(rows.count, rows.chunks, rows.n, rows.group);
-        if (!at.inside)
+        const ek_cuda_rows &rows = args.rows;
+        int64_t row = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) / 32;
+        if (row >= rows.count)
             return;
-        const In *x = (const In *)rows.x +
-                      ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
-        In *out =
-            (In *)rows.out + ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_out);
-        Number top = ((const Number *)rows.context)[at.row];
-        Number rest = Row::rest(((const Number *)rows.from)[at.row]);
-#pragma unroll 8
-        for (int i = at.thread; i < at.n; i += rows.group) {
-            Number value = Row::load(x[ek_element_offset(rows, at.first + i)]);
-            out[(at.first + i) * rows.out_step] =
-                result(kept(value, Row::term(value, top)), top, rest);
+        const Number *firsts = (const Number *)args.numbers.firsts + row * rows.chunks;
+        const Number *sums = (const Number *)args.numbers.sums + row * rows.chunks;
+        Number *levels = (Number *)args.numbers.levels + row * ((rows.chunks - 1) / EK_CHUNK + 1);
+        Numbers numbers = {0, 0};
+        if (Row::first != EK_FIRST_NOTHING)
+            numbers.center = Row::center(
+                join_level<First>(rows.chunks, levels, [&](int64_t i) { return firsts[i]; }),
+                rows.n);
+        numbers.sum = join_level<Sum>(rows.chunks, levels, [&](int64_t i) {
+            int length = chunk_length(rows.n, i);
+            Number from = Row::first == EK_FIRST_NOTHING ? 0 : Row::center(firsts[i], length);
+            return Row::moved(sums[i], from, numbers.center, length);
+        });
+        Number rest = rest_of(args.affine, numbers.sum, rows.n);
+        if (threadIdx.x % 32 != 0)
+            return;
+        if (Row::per_row) {
+            Out *out = (Out *)rows.out +
+                       ek_row_offset(row, rows.kept_ndim, rows.kept_shape, rows.kept_out);
+            *out = row_result(args.affine, numbers.center, rest);
+            return;
         }
+        ((Number *)args.numbers.centers)[row] = numbers.center;
+        ((Number *)args.numbers.rests)[row] = rest;
+    }
+
+    /* One level of the tree after the other, until one number is left. */
+    template <typename Op, typename Load>
+    EK_INLINE Number join_level(int64_t n, Number *levels, const Load &load)
+    {
+        Number result = Op::identity();
+        int64_t chunks = (n - 1) / EK_CHUNK + 1;
+        for (int64_t chunk = 0; chunk < chunks; chunk++) {
+            result = join_chunk<Op>(chunk_length(n, chunk),
+                                    [&](int i) { return load(chunk * EK_CHUNK + i); });
+            if (chunks > 1 && threadIdx.x % 32 == 0)
+                levels[chunk] = result;
+        }
+        if (chunks > 1) {
+            __syncwarp();
+            /* Rows have less than 4,096^3 elements. */
+            result = join_chunk<Op>((int)chunks, [&](int i) { return levels[i]; });
+            __syncwarp();
+        }
+        return result;
+    }
+
+    template <typename Op, typename Load> EK_INLINE Number join_chunk(int n, const Load &load)
+    {
+        constexpr int own = EK_LANES / 32;
+        Number lane[own];
+        int thread = (int)threadIdx.x % 32;
+#pragma unroll
+        for (int c = 0; c < own; c++)
+            lane[c] = Op::identity();
+#pragma unroll 1
+        for (int k = thread; k < n; k += EK_LANES) {
+#pragma unroll
+            for (int c = 0; c < own; c++)
+                if (k + c * 32 < n)
+                    lane[c] = Op::combine(lane[c], load(k + c * 32));
+        }
+        return ek_fold_group<Op>(fold_slots<Op>(lane), 32);
+    }
+
+    /* Center and rest for the results of a chunk of a row whose numbers are known. */
+    EK_INLINE void chunk_results(const ek_cuda_row_numbers &numbers, int64_t row, int64_t chunks,
+                                 int64_t chunk, int n, Number *center, Number *rest)
+    {
+        Number whole = ((const Number *)numbers.centers)[row], own = 0;
+        *rest = ((const Number *)numbers.rests)[row];
+        if (Row::uses_term && Row::first != EK_FIRST_NOTHING)
+            own = Row::center(((const Number *)numbers.firsts)[row * chunks + chunk], n);
+        *rest = moved_rest(*rest, own, whole, n);
+        *center = result_center(own, whole);
+    }
+
+    EK_INLINE Out again(const ek_cuda_affine &affine, int64_t i, In loaded, Number center,
+                        Number rest)
+    {
+        Number x = Row::load(loaded);
+        return Row::store(
+            result(affine, i, Row::uses_term ? Row::term(x, center) : x, center, rest));
+    }
+
+    /* Results of long rows of any layout. */
+    EK_INLINE void long_results(const ek_cuda_any_rows &args)
+    {
+        const ek_cuda_rows &rows = args.rows;
+        int64_t row = (int64_t)blockIdx.x / rows.chunks;
+        int64_t chunk = (int64_t)blockIdx.x - row * rows.chunks, at = chunk * EK_CHUNK;
+        int n = chunk_length(rows.n, chunk);
+        const In *x =
+            (const In *)rows.x + ek_row_offset(row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
+        Out *out =
+            (Out *)rows.out + ek_row_offset(row, rows.kept_ndim, rows.kept_shape, rows.kept_out);
+        Number center, rest;
+        chunk_results(args.numbers, row, rows.chunks, chunk, n, &center, &rest);
+#pragma unroll 8
+        for (int i = (int)threadIdx.x; i < n; i += EK_CUDA_ROWS_THREADS)
+            out[(at + i) * rows.out_step] =
+                again(args.affine, at + i, x[ek_element_offset(rows, at + i)], center, rest);
     }
 
     /* The same for neighbouring rows that begin one after the other, and their results too. */
-    EK_INLINE void column_results(const ek_cuda_plane &plane)
+    EK_INLINE void column_results(const ek_cuda_plane_rows &args)
     {
-        int across = plane.across, lanes = EK_CUDA_ROWS_THREADS / across;
+        const ek_cuda_plane &plane = args.plane;
+        int across = plane.across, threads = EK_CUDA_ROWS_THREADS / across;
         int64_t tiles = (plane.inner - 1) / across + 1;
-        int64_t chunk = (int64_t)blockIdx.x / tiles, tile = (int64_t)blockIdx.x - chunk * tiles;
-        int64_t outer = chunk / plane.chunks;
-        int64_t first = (chunk - outer * plane.chunks) * EK_CHUNK;
-        int64_t column = tile * across + (int)threadIdx.x % across;
+        int64_t part = (int64_t)blockIdx.x / tiles, tile = (int64_t)blockIdx.x - part * tiles;
+        int64_t outer = part / plane.chunks, chunk = part - outer * plane.chunks;
+        int64_t at = chunk * EK_CHUNK, column = tile * across + (int)threadIdx.x % across;
         if (column >= plane.inner)
             return;
-        int n = (int)ek_smaller(plane.n - first, EK_CHUNK);
-        int64_t row = outer * plane.inner + column;
-        const In *x = (const In *)plane.x + outer * plane.outer_x + first * plane.step + column;
-        In *out = (In *)plane.out + outer * plane.outer_out + first * plane.out_step + column;
-        Number top = ((const Number *)plane.context)[row];
-        Number rest = Row::rest(((const Number *)plane.parts)[row]);
+        int n = chunk_length(plane.n, chunk);
+        const In *x = (const In *)plane.x + outer * plane.outer_x + at * plane.step + column;
+        Out *out = (Out *)plane.out + outer * plane.outer_out + at * plane.out_step + column;
+        Number center, rest;
+        chunk_results(args.numbers, outer * plane.inner + column, plane.chunks, chunk, n, &center,
+                      &rest);
 #pragma unroll 8
-        for (int i = (int)threadIdx.x / across; i < n; i += lanes) {
-            Number value = Row::load(x[i * plane.step]);
-            out[i * plane.out_step] = result(kept(value, Row::term(value, top)), top, rest);
-        }
+        for (int i = (int)threadIdx.x / across; i < n; i += threads)
+            out[i * plane.out_step] = again(args.affine, at + i, x[i * plane.step], center, rest);
     }
 };
 

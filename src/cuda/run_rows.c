@@ -98,14 +98,21 @@ size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t size)
 ek_status ek_cuda_launch_units(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
                                int64_t units, int64_t per_block, int32_t threads, void *args)
 {
-    int64_t blocks = divide_up(units, per_block);
+    return ek_cuda_launch_unit_clusters(queue, kernels, index, units, per_block, 1, threads, args);
+}
+
+ek_status ek_cuda_launch_unit_clusters(ek_queue *queue, const ek_cuda_kernels *kernels,
+                                       int32_t index, int64_t units, int64_t per_cluster,
+                                       int32_t cluster, int32_t threads, void *args)
+{
+    int64_t blocks = divide_up(units, per_cluster) * cluster;
     if (blocks > INT32_MAX)
         return ek_fail(EK_INVALID_ARGUMENT,
                        "%s: %" PRId64 " blocks are more than a launch can have",
                        kernels->names[index], blocks);
     ek_grid grid = {{(uint32_t)blocks, 1, 1}, {(uint32_t)threads, 1, 1}, 0};
     void *params[] = {args};
-    return ek_cuda_launch(queue, kernels, index, &grid, params);
+    return ek_cuda_launch_clusters(queue, kernels, index, &grid, cluster, params);
 }
 
 static ek_status launch_columns(ek_queue *queue, const ek_cuda_reduction *reduction,

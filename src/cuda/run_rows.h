@@ -46,6 +46,11 @@ ek_status ek_cuda_reduce_rows(ek_queue *queue, const ek_cuda_reduction *reductio
 ek_status ek_cuda_launch_units(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
                                int64_t units, int64_t per_block, int32_t threads, void *args);
 
+/* The same with blocks in clusters, which have the units. */
+ek_status ek_cuda_launch_unit_clusters(ek_queue *queue, const ek_cuda_kernels *kernels,
+                                       int32_t index, int64_t units, int64_t per_cluster,
+                                       int32_t cluster, int32_t threads, void *args);
+
 /* Threads of a group that reduces n elements: a power of two up to 32. */
 int32_t ek_cuda_group(int64_t n);
 

@@ -328,6 +328,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, 
         *value = 132;
         return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
         *value = 1;
         return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
@@ -763,26 +764,49 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value,
     return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int blocks_x, unsigned int blocks_y,
-                                unsigned int blocks_z, unsigned int threads_x,
-                                unsigned int threads_y, unsigned int threads_z, unsigned int shared,
-                                CUstream stream, void **params, void **extra)
+static CUresult launch(CUfunction function, const unsigned *blocks, const unsigned *threads,
+                       unsigned shared, CUstream stream, void **params, void **extra)
 {
-    ENTER("cuLaunchKernel");
-    uint64_t threads = (uint64_t)threads_x * threads_y * threads_z;
+    uint64_t all = (uint64_t)threads[0] * threads[1] * threads[2];
     REQUIRE(function && stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
-    REQUIRE(blocks_x > 0 && blocks_x <= INT32_MAX && blocks_y > 0 && blocks_y <= UINT16_MAX &&
-                blocks_z > 0 && blocks_z <= UINT16_MAX && threads > 0 && threads <= 1024 &&
+    REQUIRE(blocks[0] > 0 && blocks[0] <= INT32_MAX && blocks[1] > 0 && blocks[1] <= UINT16_MAX &&
+                blocks[2] > 0 && blocks[2] <= UINT16_MAX && all > 0 && all <= 1024 &&
                 shared <= 48 * 1024 && params && !extra,
             CUDA_ERROR_INVALID_VALUE);
     node node = {.launch = {
                      ((CUkernel)function)->name,
                      stream->context->device,
                      stream,
-                     {blocks_x, blocks_y, blocks_z},
-                     {threads_x, threads_y, threads_z},
+                     {blocks[0], blocks[1], blocks[2]},
+                     {threads[0], threads[1], threads[2]},
                  }};
     return submit(&node, stream);
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int blocks_x, unsigned int blocks_y,
+                                unsigned int blocks_z, unsigned int threads_x,
+                                unsigned int threads_y, unsigned int threads_z, unsigned int shared,
+                                CUstream stream, void **params, void **extra)
+{
+    ENTER("cuLaunchKernel");
+    return launch(function, (unsigned[]){blocks_x, blocks_y, blocks_z},
+                  (unsigned[]){threads_x, threads_y, threads_z}, shared, stream, params, extra);
+}
+
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
+                                  void **extra)
+{
+    ENTER("cuLaunchKernelEx");
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        REQUIRE(attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+                    attribute->value.clusterDim.x <= 8 &&
+                    config->gridDimX % attribute->value.clusterDim.x == 0,
+                CUDA_ERROR_INVALID_VALUE);
+    }
+    return launch(function, (unsigned[]){config->gridDimX, config->gridDimY, config->gridDimZ},
+                  (unsigned[]){config->blockDimX, config->blockDimY, config->blockDimZ},
+                  config->sharedMemBytes, config->hStream, params, extra);
 }
 
 /* ---- graphs */
