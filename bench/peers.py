@@ -69,13 +69,14 @@ REDUCTION = {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "nor
 ALONG = {"softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin"}  # an axis
 GEMM = {"gemm", "gemm_exact"}  # of square matrices
 MOVE = {"copy", "cast"}
+SHIFT = 1000  # of a roll; how far makes no difference to anyone
 POSITIVE = {"log", "sqrt", "pow"}  # where these functions are numbers
 RESULT = {"argmax": "i64", "argmin": "i64", "count_nonzero": "i64", "any": "b8", "all": "b8"}
 
 # Functions that make their result anew: they take no out=.
-FRESH = {"numpy": {"norm2", "count_nonzero", "where"},
-         "cupy": {"norm2", "count_nonzero", "where", "softmax", "log_softmax", "logsumexp"},
-         "torch": {"count_nonzero", "cummax", "cummin", "layer_norm", "rms_norm"}}
+FRESH = {"numpy": {"norm2", "count_nonzero", "where", "roll"},
+         "cupy": {"norm2", "count_nonzero", "where", "roll", "softmax", "log_softmax", "logsumexp"},
+         "torch": {"roll", "count_nonzero", "cummax", "cummin", "layer_norm", "rms_norm"}}
 
 
 def dtypes_of(case: Case) -> tuple[str, str]:
@@ -237,6 +238,8 @@ class NumPy(Peer):
             return self._move
         if case.op == "fill":
             return self._fill
+        if case.op == "roll":
+            return self._roll
         name = NUMPY.get(case.op)
         return self.along(case, member(self.module, name) if name else None)
 
@@ -259,6 +262,9 @@ class NumPy(Peer):
     @staticmethod
     def _fill(out: Any) -> None:
         out.fill(1.5)
+
+    def _roll(self, source: Any) -> Any:
+        return self.module.roll(source, SHIFT, axis=-1)
 
     def _move(self, source: Any, out: Any) -> None:
         self.module.copyto(out, source, casting="unsafe")
@@ -317,6 +323,8 @@ class PyTorch(Peer):
             return self._move
         if case.op == "fill":
             return self._fill
+        if case.op == "roll":
+            return partial(self.module.roll, shifts=SHIFT, dims=-1)
         name = TORCH.get(case.op)
         function: Optional[Callable[..., object]] = member(self.module, name) if name else None
         if function is None or (case.op in ("any", "all") and case.axes is None):

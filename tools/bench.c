@@ -121,7 +121,7 @@ static void print_row(const bench_row *row)
     problem_dtype_text(row->op, row->loop, dtype);
     if (row->limit > 0)
         snprintf(share, sizeof share, "%.2f", row->rate / row->limit);
-    printf("%-14s %-9s %-7s %-6s %-24s %3d %13.1f %5.1f%% %9.2f %6s %6s", row->op->name, dtype,
+    printf("%-14s %-9s %-7s %-6s %-24s %3d %13.1f %5.1f%% %9.2f %6s %6s", row->name, dtype,
            row->variant, row->call, shape_text(row, shape, sizeof shape), (int)row->threads,
            row->time.ns, 100 * row->time.spread, row->rate, row->gemm ? "GF/s" : "GB/s", share);
     if (row->time.host_ns > 0)

@@ -29,6 +29,17 @@ static ek_status array_calls(void *context, int64_t calls)
     return EK_OK;
 }
 
+static ek_status roll_calls(void *context, int64_t calls)
+{
+    calling *c = context;
+    const int32_t last = -1;
+    for (int64_t i = 0; i < calls; i++) {
+        operand_set *set = rotation_next(&c->sets);
+        EK_TRY(ek_roll(c->queue, &set->array[1], 1, &c->what->roll, &last, &set->array[0]));
+    }
+    return EK_OK;
+}
+
 static ek_status typed_calls(void *context, int64_t calls)
 {
     calling *c = context;
@@ -97,6 +108,7 @@ static void describe(bench_row *row, ek_queue *queue, const bench_case *what)
     const view *first = &what->input[0];
     ek_device *device = ek_queue_device(queue);
     memset(row, 0, sizeof *row);
+    row->name = what->roll ? "roll" : p->op->name;
     row->op = p->op;
     row->loop = p->loop;
     snprintf(row->device, sizeof row->device, "%s", ek_device_name(device));
@@ -148,8 +160,11 @@ static ek_status time_calls(calling *c, double least_ns, bench_row *rows, int *c
     const problem *p = c->p;
     bench_row *row = &rows[0];
     row->call = "array";
-    EK_TRY(timing_measure(c->queue, array_calls, c, least_ns, &row->time));
+    timing_fn *calls = c->what->roll ? roll_calls : array_calls;
+    EK_TRY(timing_measure(c->queue, calls, c, least_ns, &row->time));
     *count = 1;
+    if (c->what->roll)
+        return EK_OK;
     const ek_bench_op *op = find_bench_op(p->op);
     if (!op)
         return EK_OK;

@@ -6,6 +6,7 @@
 #include "timing.h"
 
 typedef struct bench_row {
+    const char *name; /* the operation's, or "roll" */
     const ek_op_info *op;
     const ek_loop *loop;
     char device[16];

@@ -126,6 +126,8 @@ static ek_status set_option(bench_case *c, const char *word)
         c->threads = (int32_t)threads;
         return EK_OK;
     }
+    if (c->roll && is_setting(word, "shift", &value))
+        return command_parse_count("shift", value, 1, &c->roll);
     EK_TRY(params_add(&c->params, c->p.op, word));
     if (c->p.param_count == PROBLEM_PARAMS)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: more than %d parameters", c->p.op->name,
@@ -141,13 +143,15 @@ ek_status bench_case_parse(bench_case *c, const char *line)
     const ek_loop *loop = NULL;
     view first;
     EK_TRY(split(line, &w));
-    EK_TRY(command_find_op(w.word[0], &op));
+    bool rolls = strcmp(w.word[0], "roll") == 0;
+    EK_TRY(command_find_op(rolls ? "copy" : w.word[0], &op));
     EK_TRY(find_loop(op, w.word[1], &loop));
     int end = 2;
     while (end < w.count && w.word[end][0] >= '0' && w.word[end][0] <= '9')
         end++;
     EK_TRY(view_parse(w.word[2], &first));
     bench_case_init(c, op, loop, first.ndim, first.shape);
+    c->roll = rolls;
     if (problem_form_of(op) == FORM_GEMM)
         EK_TRY(set_square(c, end - 2, w.word[2]));
     else

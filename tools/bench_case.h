@@ -16,7 +16,8 @@ typedef struct bench_case {
     bool named;                /* the operands were said one by one */
     int32_t threads;           /* 0: as the queue has them, -1: all there are */
     bench_cache cache;
-    double goal; /* the share of the limit to reach; 0: none was said */
+    int64_t roll; /* ek_roll by so many along the last axis in place of the operation; 0: no */
+    double goal;  /* the share of the limit to reach; 0: none was said */
 } bench_case;
 
 /* One shape for all inputs, or the output of FORM_FILL. */
@@ -33,6 +34,8 @@ void bench_case_settle(bench_case *c);
  *   threads=N   threads a call may use, or all
  *   cache=C     hot or cold
  *   goal=X      share of the limit to reach
+ *
+ * `roll DTYPE OPERAND shift=N` is ek_roll along the last axis, which is no operation of the table.
  */
 ek_status bench_case_parse(bench_case *c, const char *line);
 

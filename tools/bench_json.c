@@ -12,7 +12,7 @@ static void write_row(json *out, const bench_row *row)
     char dtype[PROBLEM_DTYPE_TEXT];
     problem_dtype_text(row->op, row->loop, dtype);
     json_object(out, NULL);
-    json_string(out, "op", row->op->name);
+    json_string(out, "op", row->name);
     json_string(out, "dtype", dtype);
     json_string(out, "device", row->device);
     json_string(out, "variant", row->variant);
