@@ -104,12 +104,13 @@ def _named_sets() -> dict[str, tuple[str, ...]]:
 DTYPE_SETS = _named_sets()
 
 # How an operand's dtype follows from the T of a loop, beside "T" itself and plain dtype names.
-DTYPE_RULES = ("T", "real", "sum", "mean", "size", "double")
+DTYPE_RULES = ("T", "real", "sum", "mean", "size", "double", "order")
 
 
 def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
     """The dtype that `rule` gives for T: real part, NumPy's sum or mean dtype, the real part of the
-    latter, double precision, or a fixed one."""
+    latter, double precision, an integer of at least 32 bits that holds T's order, or a fixed
+    one."""
     if rule == "T":
         return t
     if rule == "real":
@@ -124,6 +125,9 @@ def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
         return dtype_by_rule("mean", t).real
     if rule == "double":
         return DTYPES["c128" if t.group == "complex" else "f64"]
+    if rule == "order":
+        bits = max(t.compute.bits, 32)
+        return DTYPES[("u" if t.group == "int" and not t.signed else "i") + str(bits)]
     return DTYPES[rule]
 
 
@@ -220,6 +224,13 @@ ROW_SLOTS = (
                     ("gain", "in0"), ("bias", "in0")), "out"),
 )
 
+# A scan's result i is finish(combine of map(x) over the elements up to i).
+SCAN_SLOTS = (
+    Slot("map", (("x", "in0"),), "acc", default="x"),
+    Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),
+    Slot("finish", (("a", "acc"),), "out", default="a"),
+)
+
 KINDS = {
     kind.name: kind
     for kind in (
@@ -242,6 +253,7 @@ KINDS = {
              keys=frozenset({"args", "first", "uses"})),
         Kind("rowreduction", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"first"}),
              per_row=True),
+        Kind("scan", "scan", args=("x",), slots=SCAN_SLOTS, keys=frozenset({"out", "acc"})),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }
@@ -369,3 +381,9 @@ class Op:
     def kernels(self) -> tuple[Loop, ...]:
         """The loops that have CUDA kernels of their own."""
         return tuple(loop for loop in self.loops if self.kernel(loop) == loop)
+
+    def copies(self, loop: Loop, slot: str) -> bool:
+        """True if the slot of one argument gives it as it is, as memory holds it."""
+        body = next(b for b in self.bodies if b.name == f"ek_{slot}_{self.name}_{loop.key}")
+        ends = {"map": (loop.ins[0], loop.acc), "finish": (loop.acc, loop.out)}[slot]
+        return body.text == body.args[0][0] and ends[0] == ends[1]

@@ -323,7 +323,7 @@ class BodyRenderer:
         def put_dtype(match: re.Match[str]) -> str:
             name = match.group(1)
             if name in PRIMITIVES:
-                return f"ek_body_{name}_{self._operand(loop).compute.name}("
+                return f"ek_body_{name}_{loop.t.compute.name}("
             if name.startswith(("load_", "store_", "quick_", "rare_", "usual_")):
                 return match.group(0)
             if name.startswith("body_"):  # of the dtype that it names

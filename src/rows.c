@@ -236,6 +236,22 @@ ek_status ek_rows_along(const ek_op_info *op, const ek_operand *x, int32_t axis,
     return EK_OK;
 }
 
+ek_status ek_rows_flat(const ek_op_info *op, const ek_operand *x, const ek_operand *out,
+                       ek_rows *rows)
+{
+    EK_TRY(check_shape(op, out, 1, &x->size));
+    EK_TRY(check_self_overlap(op, out));
+    ek_rows_start(rows, x->data, out->data);
+    for (int32_t d = 0; d < x->ndim; d++)
+        ek_rows_walk(rows, x->shape[d], x->stride[d]);
+    rows->out_step = out->stride[0];
+    bool same = x->data == out->data && ek_dtype_size(x->dtype) == ek_dtype_size(out->dtype) &&
+                (rows->row_ndim == 0 || (rows->row_ndim == 1 && rows->row_x[0] == rows->out_step));
+    if (!same && ek_overlaps(out, x))
+        return refuse_overlap(op, x, out);
+    return EK_OK;
+}
+
 ek_status ek_rows_need_elements(const char *call, const ek_rows *rows)
 {
     if (EK_UNLIKELY(rows->n == 0 && rows->count > 0))

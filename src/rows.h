@@ -57,6 +57,11 @@ ek_status ek_rows_reduce(const ek_op_info *op, const ek_operand *x, const bool *
 ek_status ek_rows_along(const ek_op_info *op, const ek_operand *x, int32_t axis,
                         const ek_operand *out, ek_rows *rows);
 
+/* One row of all elements with a result each. Checks likewise: out has one dimension; it may be an
+ * x of contiguous elements. */
+ek_status ek_rows_flat(const ek_op_info *op, const ek_operand *x, const ek_operand *out,
+                       ek_rows *rows);
+
 /* EK_INVALID_ARGUMENT if there are results but no elements to choose them from. */
 ek_status ek_rows_need_elements(const char *call, const ek_rows *rows);
 

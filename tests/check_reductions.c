@@ -1,5 +1,5 @@
-/* Reductions, argmax, softmax and norms: the bits of the plain reference for every layout, variant
- * and number of threads; refusals; cases that went wrong elsewhere (named O...). */
+/* Reductions, argmax, softmax, norms and scans: the bits of the plain reference for every layout,
+ * variant and number of threads; refusals; cases that went wrong elsewhere (named O...). */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +13,10 @@
 #include "einkorn/ops/argmax.h"
 #include "einkorn/ops/argmin.h"
 #include "einkorn/ops/count_nonzero.h"
+#include "einkorn/ops/cummax.h"
+#include "einkorn/ops/cummin.h"
+#include "einkorn/ops/cumprod.h"
+#include "einkorn/ops/cumsum.h"
 #include "einkorn/ops/layer_norm.h"
 #include "einkorn/ops/log_softmax.h"
 #include "einkorn/ops/logsumexp.h"
@@ -120,6 +124,10 @@ TYPED(log_softmax, FLOAT_CASES(log_softmax))
 TYPED(logsumexp, FLOAT_CASES(logsumexp))
 TYPED(layer_norm, NORM_CASES(layer_norm, gain, bias))
 TYPED(rms_norm, NORM_CASES(rms_norm, gain))
+TYPED(cumsum, REAL_CASES(cumsum) FLOAT_CASES(cumsum) COMPLEX_CASES(cumsum))
+TYPED(cumprod, REAL_CASES(cumprod) FLOAT_CASES(cumprod) COMPLEX_CASES(cumprod))
+TYPED(cummax, REAL_CASES(cummax) FLOAT_CASES(cummax))
+TYPED(cummin, REAL_CASES(cummin) FLOAT_CASES(cummin))
 
 TYPED(norm2, REAL_CASES(norm2) FLOAT_CASES(norm2) COMPLEX_CASES(norm2))
 
@@ -170,6 +178,10 @@ static const operation operations[] = {
     {&ek_op_logsumexp.info, typed_logsumexp, .over_axes = ek_logsumexp},
     {&ek_op_layer_norm.info, typed_layer_norm, .along = NULL},
     {&ek_op_rms_norm.info, typed_rms_norm, .along = NULL},
+    {&ek_op_cumsum.info, typed_cumsum, .along = ek_cumsum},
+    {&ek_op_cumprod.info, typed_cumprod, .along = ek_cumprod},
+    {&ek_op_cummax.info, typed_cummax, .along = ek_cummax},
+    {&ek_op_cummin.info, typed_cummin, .along = ek_cummin},
 };
 
 enum {
@@ -190,14 +202,23 @@ enum {
     LOGSUMEXP,
     LAYER_NORM,
     RMS_NORM,
+    CUMSUM,
+    CUMPROD,
+    CUMMAX,
+    CUMMIN,
     OPERATIONS
 };
 
 _Static_assert(sizeof operations / sizeof operations[0] == OPERATIONS, "one name each");
 
+static bool is_scan(const ek_op_info *op)
+{
+    return strcmp(op->kind, "scan") == 0;
+}
+
 static bool per_element(const ek_op_info *op)
 {
-    return strcmp(op->kind, "row") == 0 || strcmp(op->kind, "norm") == 0;
+    return strcmp(op->kind, "row") == 0 || strcmp(op->kind, "norm") == 0 || is_scan(op);
 }
 
 static bool is_rowwise(const ek_op_info *op)
@@ -250,7 +271,9 @@ static void set_affine(const ek_op_info *op, ek_dtype dtype, int64_t n, char *me
 static void reference(const ek_op_info *op, ek_dtype dtype, int64_t n, const void *x,
                       const ek_reference_affine *affine, void *out)
 {
-    if (is_rowwise(op))
+    if (is_scan(op))
+        ek_reference_scan(op->name, dtype, n, x, out);
+    else if (is_rowwise(op))
         ek_reference_rowwise(op->name, dtype, n, x, affine, out);
     else if (is_moments(op))
         ek_reference_moments(op->name, dtype, ddof_of(op), n, x, out);
@@ -424,6 +447,61 @@ START_TEST(test_three_levels)
 }
 END_TEST
 
+/* Several stretches of a scan, as a row and as columns side by side. */
+START_TEST(test_stretches)
+{
+    const int64_t n = 5 * 131072 + 5000;
+    for (int i = 0; i < OPERATIONS; i++) {
+        const ek_op_info *op = operations[i].info;
+        for (int32_t k = 0; k < op->loop_count && is_scan(op); k++) {
+            ek_dtype dtype = (ek_dtype)op->loops[k].in[0];
+            if (dtype != EK_F32 && dtype != EK_I8 && dtype != EK_C128)
+                continue;
+            check_shape(&operations[i], &op->loops[k], 1, n, 1, 1, 0);
+            check_shape(&operations[i], &op->loops[k], 1, n / 2, 2, 2, 1);
+            check_shape(&operations[i], &op->loops[k], 1, 131072 + 9000, 17, 1, 0);
+        }
+    }
+}
+END_TEST
+
+/* Sums that cancel: within the bound that the page gives, and closer than adding one element after
+ * another comes. */
+START_TEST(test_scan_error)
+{
+    enum { N = 1000000 };
+    const ek_place *places;
+    int count = ek_tested_places(&places);
+    float *x = allocate(N * sizeof *x), *out = allocate(N * sizeof *out);
+    for (int i = 0; i < N; i++) {
+        float large = (float)(ek_random(7, (uint64_t)i / 2) >> 40), small = (float)i / 3;
+        x[i] = (i % 2 ? -large : large) + small / 1024;
+    }
+    for (int p = 0; p < count; p++) {
+        size_t bytes = N * sizeof *x;
+        char *memory = ek_place_memory(&places[p], 2 * bytes);
+        ek_upload(&places[p], memory, x, bytes);
+        must(ek_cumsum_f32(places[p].queue, 1, N, 1, (float *)memory, (float *)(memory + bytes)));
+        ek_download(&places[p], out, memory + bytes, bytes);
+        long double exact = 0, size = 0, error = 0, plain_error = 0;
+        float plain = 0;
+        for (int i = 0; i < N; i++) {
+            exact += x[i];
+            size += fabsl(x[i]);
+            plain += x[i];
+            long double bound = (60 + i / 131072) * 0x1p-24L * size;
+            ck_assert_msg(fabsl(out[i] - exact) <= bound, "result %d is off by %Lg", i,
+                          out[i] - exact);
+            error += fabsl(out[i] - exact);
+            plain_error += fabsl(plain - exact);
+        }
+        ck_assert_msg(error < plain_error, "error %Lg, one after another %Lg", error, plain_error);
+    }
+    free(x);
+    free(out);
+}
+END_TEST
+
 static void check_specials(const operation *operation, const ek_loop *loop)
 {
     ek_dtype dtype = (ek_dtype)loop->in[0];
@@ -574,7 +652,8 @@ static ek_status make_call(const call *call, ek_queue *queue, const ek_array *x,
         if (per_element(op)) {
             params[0] = (ek_param){.name = "axis", .integer = axis};
             params[1] = (ek_param){.name = "eps", .real = eps};
-            return ek_apply(queue, op, in, strcmp(op->kind, "norm") == 0 ? 2 : 1, params, out);
+            int32_t given = call->flattened ? 0 : strcmp(op->kind, "norm") == 0 ? 2 : 1;
+            return ek_apply(queue, op, in, given, params, out);
         }
         if (call->operation->place)
             params[1] = (ek_param){.name = "axis", .integer = axis};
@@ -632,7 +711,9 @@ static void check_call(call *call, uint64_t seed)
             memcpy(image + affine_at + (size_t)k * 2 * apart + (size_t)(2 * i * size),
                    dense + (size_t)k * apart + (size_t)(i * size), (size_t)size);
     }
-    int64_t rows = per_element(op) && results ? results / call->x.shape[call->axis] : results;
+    int64_t rows = per_element(op) && results
+                       ? (call->flattened ? 1 : results / call->x.shape[call->axis])
+                       : results;
     for (int64_t i = 0; i < rows; i++) {
         int64_t n = gather(&call->x, call->marked, i, size, image, row);
         reference(op, in, n, row, &affine, result);
@@ -641,7 +722,7 @@ static void check_call(call *call, uint64_t seed)
             continue;
         }
         int64_t inner = 1;
-        for (int d = call->axis + 1; d < call->x.ndim; d++)
+        for (int d = call->axis + 1; d < call->x.ndim && !call->flattened; d++)
             inner *= call->x.shape[d];
         for (int64_t k = 0; k < n; k++)
             memcpy(expected + ((i / inner * n + k) * inner + i % inner) * out_size,
@@ -682,8 +763,12 @@ static void check_call(call *call, uint64_t seed)
 static void draw_out(call *call, uint64_t *state)
 {
     call->out.ndim = 0;
+    if (call->flattened && per_element(call->operation->info))
+        call->out.shape[call->out.ndim++] = size_of(&call->x);
     for (int d = 0; d < call->x.ndim; d++) {
         bool whole = !call->marked[d] || per_element(call->operation->info);
+        if (call->flattened && per_element(call->operation->info))
+            continue;
         if (whole || call->keepdims)
             call->out.shape[call->out.ndim++] = whole ? call->x.shape[d] : 1;
     }
@@ -702,9 +787,10 @@ static void check_layout(const operation *operation, const ek_loop *loop, uint64
     if (call.x.ndim == 2 && draw(&state, 2))
         call.x.shape[draw(&state, 2)] = 300;
     call.keepdims = draw(&state, 2);
-    if (one && call.x.ndim == 0 && per_element(operation->info))
+    bool row = per_element(operation->info) && !is_scan(operation->info);
+    if (row && call.x.ndim == 0)
         return;
-    if (one && call.x.ndim > 0 && (per_element(operation->info) || draw(&state, 4))) {
+    if (one && call.x.ndim > 0 && (row || draw(&state, 4))) {
         call.axis = (int)draw(&state, (uint64_t)call.x.ndim);
         call.marked[call.axis] = true;
     } else {
@@ -745,6 +831,8 @@ START_TEST(test_in_place)
         if (!per_element(op))
             continue;
         for (int32_t k = 0; k < op->loop_count; k++) {
+            if (op->loops[k].in[0] != op->loops[k].out)
+                continue;
             for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
                 int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2];
                 ek_dtype dtype = (ek_dtype)op->loops[k].in[0];
@@ -852,6 +940,10 @@ START_TEST(test_typed_refusals)
             "too many");
     refused(ek_sum_f32(q, 0, INT64_C(1) << 62, 2, x, out), EK_INVALID_ARGUMENT, "too many");
     refused(ek_sum_f32(q, 4, 8, 1, x, (float *)memory + 31), EK_OVERLAP, "overlaps x");
+    refused(ek_cumsum_f32(q, 1, -4, 1, x, out), EK_INVALID_ARGUMENT, "ek_cumsum_f32: n is -4");
+    refused(ek_cummax_f32(q, 4, 8, 1, x, (float *)memory + 1), EK_OVERLAP, "overlaps x");
+    refused(ek_cumsum_i32(q, 1, 8, 1, (int32_t *)memory, (int64_t *)memory), EK_OVERLAP,
+            "overlaps x");
     refused(ek_sum_f32(q, 1, 1, 8, x, (float *)memory), EK_OVERLAP, "overlaps x");
     refused(ek_softmax_f32(q, 4, 8, 1, x, (float *)memory + 1), EK_OVERLAP, "overlaps x");
     refused(ek_max_f32(q, 2, 0, 1, NULL, out), EK_INVALID_ARGUMENT, "no identity");
@@ -870,6 +962,7 @@ START_TEST(test_typed_refusals)
             "overlaps x");
     refused(ek_logsumexp_f32(q, 1, -1, 1, x, out), EK_INVALID_ARGUMENT, "ek_logsumexp_f32: n is");
     must(ek_sum_f32(q, 0, 4, 1, NULL, NULL));
+    must(ek_cumsum_f32(q, 3, 0, 1, NULL, NULL));
 }
 END_TEST
 
@@ -907,6 +1000,9 @@ START_TEST(test_array_refusals)
     refused(ek_sum(NULL, &s.x, 0, NULL, false, &s.out), EK_INVALID_ARGUMENT, "queue is null");
     refused(ek_argmax(q, &s.x, 1, false, &s.out), EK_DTYPE_MISMATCH, "ek_cast converts");
     refused(ek_argmax(q, &s.x, 5, false, &s.out), EK_DTYPE_MISMATCH, "(f32) to f32");
+    refused(ek_cumsum(q, &s.x, 2, &s.out), EK_INVALID_ARGUMENT, "axis is 2");
+    refused(ek_cumsum(q, &s.x, 1, &s.out), EK_SHAPE_MISMATCH, "must be (2, 3)");
+    refused(ek_cummin(q, &s.x, EK_ALL_AXES, &s.out), EK_SHAPE_MISMATCH, "must be (6,)");
     s.out.data = s.x.data;
     refused(ek_sum(q, &s.x, 1, (int32_t[]){1}, false, &s.out), EK_OVERLAP, "overlaps x");
     s.out.data = s.out_memory;
@@ -952,6 +1048,10 @@ START_TEST(test_infer)
     must(ek_infer(&ek_op_argmax.info, in, 1, &axis, &dtype, &ndim, got));
     ck_assert(dtype == EK_I64 && ndim == 2 && got[0] == 2 && got[1] == 4);
     x = ek_array_view(data, EK_F16, cpu, 3, shape);
+    must(ek_infer(&ek_op_cumsum.info, in, 0, NULL, &dtype, &ndim, got));
+    ck_assert(dtype == EK_F16 && ndim == 1 && got[0] == 24);
+    must(ek_infer(&ek_op_cummax.info, in, 1, &axis, &dtype, &ndim, got));
+    ck_assert(dtype == EK_F16 && ndim == 3 && got[0] == 2 && got[2] == 4);
     must(ek_infer(&ek_op_softmax.info, in, 0, NULL, &dtype, &ndim, got));
     ck_assert(dtype == EK_F16 && ndim == 3 && got[2] == 4);
     ek_device_close(cpu);
@@ -989,6 +1089,18 @@ START_TEST(test_cases)
         result_of(&operations[ARGMAX], place, EK_F32, 3, 1, (float[]){NAN, NAN, NAN}, sizeof index,
                   &index);
         ck_assert_int_eq(index, 0);
+        /* From the first NaN on; and zeros by their signs. */
+        result_of(&operations[CUMMAX], place, EK_F32, 3, 1, x, sizeof f, f);
+        ck_assert(f[0] == 3 && isnan(f[1]) && isnan(f[2]));
+        result_of(&operations[CUMMIN], place, EK_F32, 3, 1, (float[]){0.0f, -0.0f, 0.0f}, sizeof f,
+                  f);
+        ck_assert(!signbit(f[0]) && signbit(f[1]) && signbit(f[2]));
+        result_of(&operations[CUMSUM], place, EK_F32, 3, 1, (float[]){-0.0f, INFINITY, -INFINITY},
+                  sizeof f, f);
+        ck_assert(signbit(f[0]) && f[1] == INFINITY && isnan(f[2]));
+        result_of(&operations[CUMPROD], place, EK_F32, 3, 1, (float[]){2, -0.0f, INFINITY},
+                  sizeof f, f);
+        ck_assert(f[0] == 2 && signbit(f[1]) && isnan(f[2]));
         /* O051: nothing but -inf; and one -inf. */
         result_of(&operations[SOFTMAX], place, EK_F32, 3, 1,
                   (float[]){-INFINITY, -INFINITY, -INFINITY}, sizeof f, f);
@@ -1133,7 +1245,7 @@ START_TEST(test_odd_rows)
 }
 END_TEST
 
-enum { LOOPED_TESTS = 4, SINGLE_TESTS = 12 };
+enum { LOOPED_TESTS = 4, SINGLE_TESTS = 14 };
 
 static Suite *reductions_suite(void)
 {
@@ -1146,6 +1258,8 @@ static Suite *reductions_suite(void)
     tcase_add_loop_test(tests, test_layouts, 0, OPERATIONS);
     tcase_add_test(tests, test_large);
     tcase_add_test(tests, test_three_levels);
+    tcase_add_test(tests, test_stretches);
+    tcase_add_test(tests, test_scan_error);
     tcase_add_test(tests, test_in_place);
     tcase_add_test(tests, test_which_axes);
     tcase_add_test(tests, test_typed_refusals);

@@ -99,6 +99,19 @@ static value add(value a, value b)
     return a;
 }
 
+static value multiply(value a, value b)
+{
+    value product = a;
+    product.u = a.u * b.u;
+    product.f = a.f * b.f;
+    product.d = a.d * b.d;
+    product.c.re = a.c.re * b.c.re + -a.c.im * b.c.im;
+    product.c.im = a.c.re * b.c.im + a.c.im * b.c.re;
+    product.z.re = a.z.re * b.z.re + -a.z.im * b.z.im;
+    product.z.im = a.z.re * b.z.im + a.z.im * b.z.re;
+    return product;
+}
+
 static bool is_nan(value a)
 {
     return a.group == FLOAT ? a.f != a.f : a.group == DOUBLE && a.d != a.d;
@@ -253,6 +266,61 @@ void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *
 static value real(value like, double d)
 {
     return (value){.group = like.group, .f = (float)d, .d = d};
+}
+
+/* What n places of a group, or the totals of groups, come to; the rule of src/prefixes.h. */
+static void scan_by_halves(combine *combine, int64_t n, value *v)
+{
+    for (int64_t half = 1; half < 16; half *= 2) {
+        for (int64_t i = 0; i < n; i++) {
+            if (i & half)
+                v[i] = combine(v[(i & -2 * half) + half - 1], v[i]);
+        }
+    }
+}
+
+static void scan_chunk(combine *combine, int64_t n, value *v)
+{
+    value totals[16];
+    int64_t groups = (n + 15) / 16;
+    for (int64_t g = 0; g < groups; g++) {
+        int64_t length = n - 16 * g < 16 ? n - 16 * g : 16;
+        scan_by_halves(combine, length, v + 16 * g);
+        totals[g] = v[16 * g + length - 1];
+    }
+    scan_by_halves(combine, groups, totals);
+    for (int64_t i = 16; i < n; i++)
+        v[i] = combine(totals[i / 16 - 1], v[i]);
+}
+
+/* Parts of `length` elements, each after what the part before it came to. */
+static void scan_parts(combine *combine, int64_t length, int64_t n, value *v)
+{
+    for (int64_t first = 0; first < n; first += length) {
+        int64_t count = n - first < length ? n - first : length;
+        if (length == 256)
+            scan_chunk(combine, count, v + first);
+        else
+            scan_parts(combine, length == 4096 ? 256 : 4096, count, v + first);
+        for (int64_t i = first; i < first + count && first > 0; i++)
+            v[i] = combine(v[first - 1], v[i]);
+    }
+}
+
+void ek_reference_scan(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
+{
+    bool sum = strcmp(op, "cumsum") == 0, product = strcmp(op, "cumprod") == 0;
+    value *values = allocate(n, sizeof *values);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = load(dtype, x, i);
+    scan_parts(sum                         ? add
+               : product                   ? multiply
+               : strcmp(op, "cummax") == 0 ? larger
+                                           : smaller,
+               32 * 4096, n, values);
+    for (int64_t i = 0; i < n; i++)
+        store((sum || product) && dtype < EK_F16 ? EK_I64 : dtype, values[i], out, i);
+    free(values);
 }
 
 static value calculate(char op, value a, value b)

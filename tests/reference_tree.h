@@ -23,4 +23,8 @@ typedef struct ek_reference_affine {
 void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x,
                           const ek_reference_affine *affine, void *out);
 
+/* The n results of "cumsum", "cumprod", "cummax" or "cummin" on a row, by the rule of
+ * src/prefixes.h, in the output's dtype. */
+void ek_reference_scan(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
+
 #endif

@@ -125,7 +125,7 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "copy, fill, function, gemm, moments, norm, reduction, row, rowreduction, "
+                    "copy, fill, function, gemm, moments, norm, reduction, row, rowreduction, scan, "
                     "ternary, unary")
 
     def test_unknown_dtype(self) -> None:
@@ -136,8 +136,8 @@ class ErrorsTest(GeneratorTest):
 
     def test_unknown_dtype_rule(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"out": "wide", "brief"'), 2,
-                    "unknown dtype rule 'wide': allowed are T, real, sum, mean, size, double, b8, "
-                    "i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128")
+                    "unknown dtype rule 'wide': allowed are T, real, sum, mean, size, double, order, "
+                    "b8, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128")
 
     def test_ulp(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"ulp": {"f23": 1}, "brief"'), 2,

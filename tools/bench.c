@@ -206,6 +206,7 @@ static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loo
     gemm_size square = {.m = size, .n = size, .k = size, .alpha = 1};
     switch (problem_form_of(op)) {
     case FORM_REDUCTION:
+    case FORM_SCAN:
         return bench_reduction(s, op, loop, size, size >= LARGE);
     case FORM_ROW:
         if (size >= 2 * ROW)

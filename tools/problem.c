@@ -17,6 +17,7 @@ problem_form problem_form_of(const ek_op_info *op)
         {"rowreduction", FORM_REDUCTION},
         {"row", FORM_ROW},
         {"norm", FORM_ROW},
+        {"scan", FORM_SCAN},
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
     };

@@ -12,6 +12,7 @@ typedef enum problem_form {
     FORM_ELEMENTWISE, /* any one shape for all operands */
     FORM_REDUCTION,   /* one array, over some of its axes */
     FORM_ROW,         /* an array, along its last axis, and others as long as that */
+    FORM_SCAN,        /* one array, along one of its axes or all of it */
     FORM_GEMM,        /* two matrices, or stacks of them */
     FORM_FILL         /* no input */
 } problem_form;
@@ -42,8 +43,8 @@ problem_form problem_form_of(const ek_op_info *op);
 void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                   const int64_t *shape);
 
-/* FORM_REDUCTION: reduces the axes whose bits are set. False if the operation cannot: one that
- * takes a single axis can do one or all. */
+/* FORM_REDUCTION, FORM_SCAN: takes the axes whose bits are set. False if the operation cannot: one
+ * that takes a single axis can do one or all. */
 bool problem_reduce(problem *p, unsigned axes, bool keepdims);
 
 /* FORM_GEMM: sets the shapes of both inputs. */

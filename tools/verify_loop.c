@@ -49,6 +49,21 @@ static ek_status verify_elementwise(verifier *v, const ek_op_info *op, const ek_
     return EK_OK;
 }
 
+/* Over every choice of axes that the operation has. */
+static ek_status verify_axes(verifier *v, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
+                             const int64_t *shape)
+{
+    for (unsigned axes = 1; axes < 1u << ndim; axes++) {
+        problem p;
+        problem_init(&p, op, loop, ndim, shape);
+        if (!problem_reduce(&p, axes, axes % 2))
+            continue;
+        for (int k = 0; k < SAMPLED; k++)
+            EK_TRY(verify_call(v, &p, sampled[k], 0, false));
+    }
+    return EK_OK;
+}
+
 /* Lengths around a lane (128) and a chunk (4,096) of the reduction's tree. */
 static ek_status verify_reduction(verifier *v, const ek_op_info *op, const ek_loop *loop)
 {
@@ -59,16 +74,23 @@ static ek_status verify_reduction(verifier *v, const ek_op_info *op, const ek_lo
         {1, {1}},        {1, {127}},      {1, {129}},      {1, {4095}},       {1, {4097}},
         {1, {ORDINARY}}, {2, {67, 4099}}, {2, {4099, 67}}, {3, {5, 130, 33}},
     };
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        for (unsigned axes = 1; axes < 1u << shapes[i].ndim; axes++) {
-            problem p;
-            problem_init(&p, op, loop, shapes[i].ndim, shapes[i].shape);
-            if (!problem_reduce(&p, axes, axes % 2))
-                continue;
-            for (int k = 0; k < SAMPLED; k++)
-                EK_TRY(verify_call(v, &p, sampled[k], 0, false));
-        }
-    }
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        EK_TRY(verify_axes(v, op, loop, shapes[i].ndim, shapes[i].shape));
+    return EK_OK;
+}
+
+/* Lengths around a group (16), a chunk (256), a span (4,096) and a stretch (131,072) of a scan. */
+static ek_status verify_scan(verifier *v, const ek_op_info *op, const ek_loop *loop)
+{
+    static const struct {
+        int32_t ndim;
+        int64_t shape[3];
+    } shapes[] = {
+        {1, {1}},        {1, {17}},       {1, {255}},       {1, {1000}},       {1, {4097}},
+        {1, {ORDINARY}}, {2, {67, 4099}}, {2, {16500, 35}}, {3, {5, 130, 33}}, {1, {600007}},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        EK_TRY(verify_axes(v, op, loop, shapes[i].ndim, shapes[i].shape));
     return EK_OK;
 }
 
@@ -127,6 +149,8 @@ ek_status verify_loop(verifier *v, const ek_op_info *op, const ek_loop *loop)
     switch (problem_form_of(op)) {
     case FORM_REDUCTION:
         return verify_reduction(v, op, loop);
+    case FORM_SCAN:
+        return verify_scan(v, op, loop);
     case FORM_ROW:
         return verify_row_kind(v, op, loop);
     case FORM_GEMM:

@@ -30,6 +30,18 @@ template <typename T> EK_INLINE T ek_shuffle_xor(T value, int mask)
     return value;
 }
 
+/* The value of a thread of the warp; all of its threads take part. */
+template <typename T> EK_INLINE T ek_shuffle_from(T value, int lane)
+{
+    uint32_t words[(sizeof(T) + 3) / 4] = {};
+    memcpy(words, &value, sizeof value);
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++)
+        words[i] = __shfl_sync(0xffffffffu, words[i], lane);
+    memcpy(&value, words, sizeof value);
+    return value;
+}
+
 /* Folds the lanes of a group's threads, one each. The first thread has the result; where the order
  * of combine's arguments does not matter, all of them have it. */
 template <typename Op> EK_INLINE typename Op::Acc ek_fold_group(typename Op::Acc lane, int width)

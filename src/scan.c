@@ -1,0 +1,83 @@
+#include "scan.h"
+
+#include <string.h>
+
+#include "backend.h"
+#include "cpu/run_scan.h"
+#include "error.h"
+#include "row.h"
+
+static ek_status find_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int32_t *found)
+{
+    bool marked[EK_MAX_NDIM];
+    EK_TRY(ek_rows_axes(op, ndim, 1, &axis, marked));
+    *found = (int32_t)(axis < 0 ? axis + ndim : axis);
+    return EK_OK;
+}
+
+static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
+{
+    const void *kernels = op->kernels[queue->variant];
+    if (!kernels)
+        return ek_refuse_variant(op->call, queue);
+#if EK_HAVE_CUDA
+    if (queue->variant == EK_CUDA)
+        return ek_cuda_scan(queue, kernels, op, loop, rows);
+#endif
+    return ek_cpu_scan(queue, (const ek_scan_kernels *)kernels + loop, rows);
+}
+
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *x, int64_t axis,
+                         ek_array *out)
+{
+    ek_operand in, result;
+    int32_t loop = 0, along = 0;
+    ek_rows rows;
+    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
+    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
+    if (axis == EK_ALL_AXES) {
+        EK_TRY(ek_rows_flat(op, &in, &result, &rows));
+    } else {
+        EK_TRY(find_axis(op, in.ndim, axis, &along));
+        EK_TRY(ek_rows_along(op, &in, along, &result, &rows));
+    }
+    return run(queue, op, loop, &rows);
+}
+
+ek_status ek_scan(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t axis,
+                  ek_array *out)
+{
+    return compute(queue, op, x, axis, out);
+}
+
+/* All of x, flattened, unless the parameter names an axis. */
+static int64_t axis_param(int32_t count, const ek_param *params)
+{
+    const ek_param *param = ek_find_param(count, params, "axis");
+    return param ? param->integer : EK_ALL_AXES;
+}
+
+static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
+                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+{
+    ek_operand x;
+    int32_t loop = 0, along = 0;
+    int64_t axis = axis_param(param_count, params);
+    EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
+    if (axis != EK_ALL_AXES)
+        EK_TRY(find_axis(op, x.ndim, axis, &along));
+    *dtype = (ek_dtype)op->loops[loop].out;
+    *ndim = axis == EK_ALL_AXES ? 1 : x.ndim;
+    memcpy(shape, axis == EK_ALL_AXES ? &x.size : x.shape, (size_t)*ndim * sizeof *shape);
+    return EK_OK;
+}
+
+static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                       int32_t param_count, const ek_param *params, ek_array *out)
+{
+    return compute(queue, op, in[0], axis_param(param_count, params), out);
+}
+
+const ek_kind ek_kind_scan = {.infer = infer, .apply = apply};
