@@ -8,12 +8,13 @@ AC_DEFUN([EK_TRY_FLAGS], [
   done
 ])
 
-# EK_ARITHMETIC: the flags that make arithmetic the same everywhere, and C11.
+# EK_ARITHMETIC: the flags that make arithmetic the same everywhere, and C11. gcc 12 puts short
+# vectors into MMX registers, which are those of long double, and leaves them in that state.
 AC_DEFUN([EK_ARITHMETIC], [
   AC_MSG_CHECKING([for the flags of exact arithmetic])
   EK_ARITHMETIC_CFLAGS=
   EK_TRY_FLAGS([EK_ARITHMETIC_CFLAGS],
-    [-std=gnu11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -fopenmp-simd])
+    [-std=gnu11 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -fopenmp-simd -mno-mmx])
   AS_CASE([$EK_ARITHMETIC_CFLAGS], [*-ffp-contract=off*-fwrapv*], [],
     [AC_MSG_ERROR([the C compiler must take -ffp-contract=off and -fwrapv: use gcc or clang])])
   AC_MSG_RESULT([$EK_ARITHMETIC_CFLAGS])

@@ -187,7 +187,7 @@ static bool plainly_right(ek_dtype dtype, const ek_gemm_shape *s, const void *a,
     enum { ORDINARY = 1 << 24 }; /* sums of products of two of these fit */
     const size_t size = ek_dtype_size(dtype);
     /* As unsigned numbers, so that what is negative (or zero, where one is taken away) is large. */
-    uint64_t lengths = (uint64_t)(s->m - 1) | (uint64_t)(s->n - 1) | (uint64_t)(s->k - 1) |
+    uint64_t lengths = ((uint64_t)s->m - 1) | ((uint64_t)s->n - 1) | ((uint64_t)s->k - 1) |
                        (uint64_t)s->lda | (uint64_t)s->ldb | (uint64_t)s->ldc;
     if (lengths >= ORDINARY || s->batch != 1 || (s->stride_a | s->stride_b | s->stride_c) < 0 ||
         ((unsigned)s->trans_a | (unsigned)s->trans_b) > EK_CONJUGATE_TRANSPOSE)

@@ -121,8 +121,10 @@ ek_status ek_record_end(ek_queue *queue, ek_program **program)
 void ek_record_drop(ek_queue *queue)
 {
     ek_program *program = ek_recording(queue);
-    ek_program_spoil(program, EK_INVALID_ARGUMENT); /* so that nothing is made of it */
-    end(queue, &program);
+    ek_queue_base_of(queue)->recording = NULL;
+    if (program->failed == EK_OK)
+        program->failed = EK_INVALID_ARGUMENT; /* so that nothing is made of it */
+    program->device->backend->record_end(queue, program);
     ek_program_close(program);
 }
 

@@ -4,23 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The typed call's name: ek_add_f32, or ek_cast_f32_f16. */
-static void call_name(const ek_op_info *op, const ek_loop *loop, char *text, size_t size)
+const char *ek_typed_call(const ek_op_info *op, int32_t index, char *text)
 {
+    const ek_loop *loop = &op->loops[index];
     const char *in = ek_dtype_name((ek_dtype)loop->in[op->inputs ? op->inputs - 1 : 0]);
     const char *out = ek_dtype_name((ek_dtype)loop->out);
     if (op->inputs == 0)
-        snprintf(text, size, "ek_%s_%s", op->name, out);
+        snprintf(text, EK_TYPED_CALL_TEXT, "ek_%s_%s", op->name, out);
     else if (strcmp(op->kind, "cast") == 0)
-        snprintf(text, size, "ek_%s_%s_%s", op->name, in, out);
+        snprintf(text, EK_TYPED_CALL_TEXT, "ek_%s_%s_%s", op->name, in, out);
     else
-        snprintf(text, size, "ek_%s_%s", op->name, in);
+        snprintf(text, EK_TYPED_CALL_TEXT, "ek_%s_%s", op->name, in);
+    return text;
 }
 
 ek_status ek_typed_refuse(const ek_op_info *op, int loop, int64_t n, void *const *data)
 {
-    char call[64];
-    call_name(op, &op->loops[loop], call, sizeof call);
+    char call[EK_TYPED_CALL_TEXT];
+    ek_typed_call(op, loop, call);
     if (n < 0 || n > EK_MAX_COUNT)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: n is %" PRId64 ": must be 0 to %" PRId64, call, n,
                        EK_MAX_COUNT);

@@ -15,6 +15,12 @@
 /* The most elements a typed call takes: their bytes fit 63 bits for every dtype. */
 #define EK_MAX_COUNT (INT64_MAX / 16)
 
+/* The name of a loop's typed call: ek_add_f32, or ek_cast_f32_f16. `text` has EK_TYPED_CALL_TEXT;
+ * returned. */
+enum { EK_TYPED_CALL_TEXT = 64 };
+
+const char *ek_typed_call(const ek_op_info *op, int32_t loop, char *text);
+
 static inline bool ek_disjoint(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;

@@ -27,7 +27,8 @@
  *   memory and a GPU, or two GPUs, or that the host would rearrange for a GPU, is EK_UNSUPPORTED.
  *
  * - ek_alloc and ek_array_alloc give memory that belongs to the program: it is at the same place in
- *   every run and goes when the program is closed, so it is not to be freed after ek_record_end.
+ *   every run, holds nothing in particular when one starts, and goes when the program is closed, so
+ *   it is not to be freed after ek_record_end.
  *   ek_free and ek_array_free let later calls of the recording reuse such memory; of other memory
  *   they are EK_UNSUPPORTED.
  *
@@ -59,8 +60,7 @@ ek_status ek_record_end(ek_queue *queue, ek_program **program);
 /* Runs the program's calls in the queue's order. The queue may be any of the device on which the
  * program was recorded, else EK_DEVICE_MISMATCH. A program has room for one run at a time: on CUDA
  * one on another queue starts after the one before is done. On the CPU the queue's number of
- * threads counts, and the kernels are those of the variant the recording queue had. A run that
- * fails may have done part of its work. */
+ * threads counts. A run that fails may have done part of its work. */
 ek_status ek_program_run(ek_queue *queue, const ek_program *program);
 
 /* Closes the program; on CUDA its memory is given back when its runs are done, without waiting for

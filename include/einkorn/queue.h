@@ -22,7 +22,9 @@ typedef struct ek_queue {
 ek_status ek_queue_open(ek_device *device, ek_queue **queue);
 
 /* Opens a queue on a CUDA stream (a CUstream or cudaStream_t) the application owns; the stream
- * must belong to the device's primary context and outlive the queue. EK_UNSUPPORTED on the CPU. */
+ * must belong to the device's primary context and outlive the queue. A graph that the application
+ * captures from the stream itself uses the queue's workspace, so it must not run while the queue has
+ * other work; recorded programs (program.h) have their own. EK_UNSUPPORTED on the CPU. */
 ek_status ek_queue_wrap_stream(ek_device *device, void *stream, ek_queue **queue);
 
 /* Waits for the queue's work, then closes it. A null pointer is allowed. */

@@ -46,6 +46,7 @@ typedef struct span {
     char *out;
     int64_t width;
     bool terms_in_out;   /* results are first used as room for the terms */
+    char *parts;         /* the thread's room for numbers of chunks */
     char *firsts, *sums; /* of chunks, [chunk][width]; firsts become centers */
     _Alignas(64) char center[EK_TREE_WIDTH_BYTES];
     _Alignas(64) char rest[EK_TREE_WIDTH_BYTES];
@@ -276,7 +277,7 @@ static void run_chunks(span *span, int64_t chunks)
 {
     const job *job = span->job;
     const ek_rowwise_kernels *kernels = job->kernels;
-    span->firsts = job->parts + (job->threads > 1 ? 0 : omp_get_thread_num()) * job->parts_bytes;
+    span->firsts = span->parts;
     span->sums = span->firsts + job->parts_bytes / 2;
     span->terms_in_out = kernels->uses_terms && !job->stream &&
                          (job->contiguous || job->units.pattern == EK_COLUMNS) &&
@@ -363,13 +364,13 @@ static void run_short_rows(const job *job, int64_t count, const char *x, char *o
         job->kernels->short_rows(&rows, x, out);
 }
 
-static void run_unit(const job *job, int64_t index)
+static void run_unit(const job *job, int64_t index, char *parts)
 {
     const ek_rows *rows = job->rows;
     const ek_rowwise_kernels *kernels = job->kernels;
     ek_unit unit = ek_units_at(&job->units, index);
     int64_t chunks = rows->n > 0 ? (rows->n - 1) / EK_CHUNK + 1 : 1;
-    span span = {.job = job, .width = 1};
+    span span = {.job = job, .width = 1, .parts = parts};
     span.x = (const char *)rows->x + unit.x * kernels->in_size;
     span.out = (char *)rows->out + unit.out * kernels->out_size;
     if (job->units.pattern == EK_COLUMNS) {
@@ -394,11 +395,13 @@ static void run_unit(const job *job, int64_t index)
     }
 }
 
-/* A thread's share. Ordering streamed stores takes a moment, so it is done once. */
-static void run_units(const job *job, int64_t first, int64_t end)
+/* The share of thread `mine` of `all`. Ordering streamed stores takes a moment, so it is done once.
+ */
+static void run_units(const job *job, int64_t mine, int64_t all)
 {
-    for (int64_t i = first; i < end; i++)
-        run_unit(job, i);
+    char *parts = job->parts + mine * job->parts_bytes;
+    for (int64_t i = job->units.count * mine / all; i < job->units.count * (mine + 1) / all; i++)
+        run_unit(job, i, parts);
     if (job->stream)
         ek_stream_end();
 }
@@ -515,13 +518,10 @@ ek_status ek_cpu_rowwise(ek_queue *queue, const ek_rowwise_kernels *kernels, con
     EK_TRY(get_room(queue, &job, affine, threads));
     if (threads == 1 || job.units.count < threads) {
         job.threads = threads;
-        run_units(&job, 0, job.units.count);
+        run_units(&job, 0, 1);
         return EK_OK;
     }
 #pragma omp parallel num_threads(threads)
-    {
-        int64_t mine = omp_get_thread_num(), all = omp_get_num_threads();
-        run_units(&job, job.units.count * mine / all, job.units.count * (mine + 1) / all);
-    }
+    run_units(&job, omp_get_thread_num(), omp_get_num_threads());
     return EK_OK;
 }

@@ -42,7 +42,11 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
 
         __device__ __forceinline__ ek_row_pack<In, count> pack(int i) const
         {
-            return *(const ek_row_pack<In, count> *)(x + i);
+            /* A complex element may be at half a pack's alignment. */
+            if constexpr (count == 1)
+                return {{x[i]}};
+            else
+                return *(const ek_row_pack<In, count> *)(x + i);
         }
         __device__ __forceinline__ In at(int i) const
         {

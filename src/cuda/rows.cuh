@@ -51,30 +51,6 @@ template <typename Op> EK_INLINE typename Op::Acc ek_fold_group(typename Op::Acc
     return lane;
 }
 
-/* Spread lanes: thread t of a group of w has the lanes t, w + t, 2 w + t and 3 w + t. Neighbouring
- * threads load neighbouring elements, wherever the row begins. */
-template <typename Op> EK_INLINE typename Op::Acc ek_fold_spread(typename Op::Acc *lane, int width)
-{
-    lane[0] = Op::combine(lane[0], lane[2]);
-    lane[1] = Op::combine(lane[1], lane[3]);
-    return ek_fold_group<Op>(Op::combine(lane[0], lane[1]), width);
-}
-
-/* Packed lanes: thread t of a group has the lanes 4 t to 4 t + 3, and loads four elements at once.
- */
-template <typename Op> EK_INLINE typename Op::Acc ek_fold_packed(typename Op::Acc *lane, int width)
-{
-#pragma unroll
-    for (int half = width / 2; half > 0; half /= 2) {
-#pragma unroll
-        for (int c = 0; c < EK_CUDA_PACK; c++)
-            lane[c] = Op::combine(lane[c], ek_shuffle_xor(lane[c], half));
-    }
-    lane[0] = Op::combine(lane[0], lane[2]);
-    lane[1] = Op::combine(lane[1], lane[3]);
-    return Op::combine(lane[0], lane[1]);
-}
-
 constexpr int ek_pack_alignment(int bytes)
 {
     return bytes < 16 ? bytes : 16;
@@ -83,11 +59,6 @@ constexpr int ek_pack_alignment(int bytes)
 /* Neighbouring elements, loaded and stored at once. */
 template <typename T, int count> struct alignas(ek_pack_alignment(sizeof(T) * count)) ek_row_pack {
     T at[count];
-
-    EK_INLINE bool fits(const T *memory)
-    {
-        return (uintptr_t)memory % alignof(ek_row_pack) == 0;
-    }
 };
 
 /* Where a row begins. */

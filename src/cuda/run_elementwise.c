@@ -6,22 +6,24 @@
 #include <string.h>
 
 #include "cuda/move_args.h"
+#include "typed.h"
 
-ek_status ek_cuda_refuse_address(const ek_op_info *op, const ek_cuda_kernels *kernels, int32_t loop,
-                                 void *const *data, const uint8_t *align)
+ek_status ek_cuda_refuse_address(const ek_op_info *op, int32_t loop, void *const *data,
+                                 const uint8_t *align)
 {
+    char call[EK_TYPED_CALL_TEXT];
     int i = 0;
     while (i < op->inputs && (uintptr_t)data[i] % align[i] == 0)
         i++;
     return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of %d",
-                   kernels->names[kernels->layouts * loop], i ? op->input_names[i - 1] : "out",
-                   data[i], align[i]);
+                   ek_typed_call(op, loop, call), i ? op->input_names[i - 1] : "out", data[i],
+                   align[i]);
 }
 
-ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int32_t loop, int64_t n)
+ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int64_t n)
 {
-    return ek_fail(EK_INVALID_ARGUMENT, "%s: n is %" PRId64 ": more than a launch can compute",
-                   kernels->names[kernels->layouts * loop], n);
+    return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: n is %" PRId64 ": more than a launch can compute",
+                   kernels->op, n);
 }
 
 /* The most lines of a launch, and elements of a folded line: indices of 31 bits with some room. */
@@ -344,7 +346,7 @@ static ek_status launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t
     for (int32_t d = 0; d < plan->ndim; d++)
         walk->shape[d] = divisible(plan->shape[d]);
     if (plan->tiles > INT32_MAX / plan->bands)
-        return ek_cuda_refuse_count(kernels, loop, plan->length);
+        return ek_cuda_refuse_count(kernels, plan->length);
     ek_grid grid = {{(uint32_t)(plan->tiles * plan->bands), 1, 1}, {EK_CUDA_THREADS, 1, 1}, 0};
     void *params[] = {walk, (void *)value};
     return ek_cuda_launch(queue, kernels, kernels->layouts * loop + kernel, &grid, params);

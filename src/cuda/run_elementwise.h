@@ -20,11 +20,10 @@ enum {
 };
 
 /* Unlike most CPUs, a GPU answers a misaligned address with the end of its context. */
-ek_status ek_cuda_refuse_address(const ek_op_info *op, const ek_cuda_kernels *kernels, int32_t loop,
-                                 void *const *data, const uint8_t *align) __attribute__((cold));
+ek_status ek_cuda_refuse_address(const ek_op_info *op, int32_t loop, void *const *data,
+                                 const uint8_t *align) __attribute__((cold));
 
-ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int32_t loop, int64_t n)
-    __attribute__((cold));
+ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int64_t n) __attribute__((cold));
 
 /* Runs a loop over a layout that has elements. A kernel without inputs takes `value`, one element
  * in host memory. */
@@ -66,7 +65,7 @@ static inline ek_status ek_cuda_run_contiguous(ek_queue *queue, const ek_cuda_ke
     params[operands + 1] = (void *)value;
     int64_t blocks = (n - 1) / EK_CUDA_TILE(ek_cuda_largest(operands, size)) + 1;
     if (EK_UNLIKELY(blocks > INT32_MAX))
-        return ek_cuda_refuse_count(kernels, loop, n);
+        return ek_cuda_refuse_count(kernels, n);
     ek_grid grid = {{(uint32_t)blocks, 1, 1}, {EK_CUDA_THREADS, 1, 1}, 0};
     return ek_cuda_launch(queue, kernels, kernels->layouts * loop, &grid, params);
 }
@@ -83,7 +82,7 @@ static inline ek_status ek_cuda_elementwise(ek_queue *queue, const ek_op_info *o
     if (ek_cuda_packs_fit(operands, data, size, width))
         return ek_cuda_run_contiguous(queue, kernels, loop, operands, n, data, size, NULL);
     if (!ek_cuda_packs_fit(operands, data, align, 1))
-        return ek_cuda_refuse_address(op, kernels, loop, data, align);
+        return ek_cuda_refuse_address(op, loop, data, align);
     return ek_cuda_run_line(queue, kernels, loop, operands, n, data, size, NULL);
 }
 

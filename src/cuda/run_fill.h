@@ -1,4 +1,4 @@
-/* Filling on CUDA. Loop i has kernel 2i for contiguous memory and kernel 2i + 1 for any layout. */
+/* Filling on CUDA, by the kernels of elementwise operations. */
 #ifndef EK_CUDA_RUN_FILL_H
 #define EK_CUDA_RUN_FILL_H
 
@@ -16,7 +16,7 @@ static inline ek_status ek_cuda_fill(ek_queue *queue, const ek_op_info *op,
     if (ek_cuda_packs_fit(1, data, &size, EK_CUDA_WIDTH(size)))
         return ek_cuda_run_contiguous(queue, kernels, loop, 1, n, data, &size, value);
     if (!ek_cuda_packs_fit(1, data, &align, 1))
-        return ek_cuda_refuse_address(op, kernels, loop, data, &align);
+        return ek_cuda_refuse_address(op, loop, data, &align);
     return ek_cuda_run_line(queue, kernels, loop, 1, n, data, &size, value);
 }
 

@@ -161,7 +161,9 @@ static ek_status launch_short_rows(ek_queue *queue, const ek_cuda_reduction *red
 {
     enum { FULL_BYTES = 32 };
     int64_t size = reduction->in_size, n = plane->n, rows = plane->outer * plane->inner;
-    bool dense = n > 0 && (plane->inner == 1 || plane->inner_x == n) &&
+    /* (complex elements may be at half their size) */
+    bool dense = n > 0 && (uintptr_t)plane->x % (uintptr_t)size == 0 &&
+                 (plane->inner == 1 || plane->inner_x == n) &&
                  (plane->outer == 1 || plane->outer_x == plane->inner * n);
     int64_t per_block;
     if (dense && (!packed || n * size < FULL_BYTES)) {

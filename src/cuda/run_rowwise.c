@@ -259,12 +259,27 @@ static void set_affine(job *job, const ek_affine *affine)
     job->any.affine = *set;
 }
 
+static ek_status check_affine(const ek_op_info *op, int32_t loop, const ek_affine *affine)
+{
+    const void *data[] = {affine ? affine->gain : NULL, affine ? affine->bias : NULL};
+    uintptr_t size = ek_dtype_size((ek_dtype)op->loops[loop].out);
+    char call[64];
+    for (int i = 0; i < 2; i++) {
+        if (EK_UNLIKELY((uintptr_t)data[i] % size != 0))
+            return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of %d",
+                           ek_rows_call(op, loop, call), op->input_names[i + 1], data[i],
+                           (int)size);
+    }
+    return EK_OK;
+}
+
 ek_status ek_cuda_rowwise(ek_queue *queue, const ek_cuda_kernels *kernels, const ek_op_info *op,
                           int32_t loop, const ek_rows *rows, const ek_affine *affine)
 {
     if (rows->count == 0)
         return EK_OK;
     EK_TRY(ek_cuda_check_address(op, loop, rows));
+    EK_TRY(check_affine(op, loop, affine));
     job job;
     memset(&job.plane, 0, sizeof job.plane);
     job.queue = queue;
