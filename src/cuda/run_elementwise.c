@@ -32,6 +32,7 @@ ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int64_t n)
 enum {
     LEAST_TURNED = 8,  /* elements that make it worth to load along them */
     MOST_FOLDED = 128, /* packs up to which lines are so short that their ends cost too much */
+    SHORT_BYTES = 4096 /* of a line in a tile */
 };
 
 /* A layout with its dimensions in order: the last one is the lines. */
@@ -250,9 +251,13 @@ static void set_across(plan *plan, int log_packs)
         add_dimension(plan);
     plan->length += skew & (width - 1) ? width - 1 : 0; /* a line may begin before a boundary */
     for (int across = EK_CUDA_LOG_THREADS; across >= 0; across--) {
-        set_tiles(plan, across + plan->log_width + log_packs, EK_CUDA_LOG_THREADS - across);
-        if (plan->tiles * plan->bands + plan->tiles * plan->bands / 16 < least) {
-            least = plan->tiles * plan->bands;
+        int log_x = across + plan->log_width + log_packs;
+        set_tiles(plan, log_x, EK_CUDA_LOG_THREADS - across);
+        /* Short pieces of many far lines are slow to fetch, so they must save more. */
+        int64_t blocks = plan->tiles * plan->bands;
+        int64_t worth = (INT64_C(1) << log_x) * plan->size[0] < SHORT_BYTES ? 4 : 16;
+        if (blocks + blocks / worth < least) {
+            least = blocks;
             walk->across = across;
         }
     }
