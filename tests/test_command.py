@@ -185,7 +185,8 @@ class Listings(CommandTest):
                     "copy f32 8x8:twisted", "copy f32 8x8:permuted=1,1", "copy f32 8:transposed",
                     "copy f32 8x8:first=9", "copy f32 8x8:flipped=2", "add f32 8 cache=warm",
                     "add f32 8 threads=0", "add f32 8 goal=0", "sum f32 8 order=1",
-                    "add f32 1x1x1x1x1", "gemm_exact f32 8 8"):
+                    "add f32 1x1x1x1x1",
+                    "add f32 4294967296x4294967296", "gemm_exact f32 8 8"):
             with self.subTest(bad), open(path, "w", encoding="utf-8") as file:
                 file.write(bad + "\n")
                 file.flush()

@@ -8,6 +8,8 @@
 #include "command.h"
 #include "error.h"
 
+static const int64_t most_elements = INT64_C(1) << 40;
+
 static void set_text(view *v)
 {
     size_t length = 0;
@@ -45,7 +47,7 @@ static ek_status refuse(const char *text, const char *allowed)
 /* Lengths with x between, up to the first colon. */
 static ek_status parse_shape(const char *text, view *v)
 {
-    int64_t shape[VIEW_NDIM];
+    int64_t shape[VIEW_NDIM], elements = 1;
     int32_t ndim = 0;
     for (const char *at = text;; at++) {
         char word[24];
@@ -53,7 +55,9 @@ static ek_status parse_shape(const char *text, view *v)
         if (ndim == VIEW_NDIM || length == 0 || length >= sizeof word)
             return refuse(text, "must begin with 1 to 4 lengths, such as 1000x100");
         snprintf(word, sizeof word, "%.*s", (int)length, at);
-        EK_TRY(command_parse_count("length", word, 1, &shape[ndim++]));
+        EK_TRY(command_parse_count("length", word, 1, &shape[ndim]));
+        if (__builtin_mul_overflow(elements, shape[ndim++], &elements) || elements > most_elements)
+            return refuse(text, "must have at most 2^40 elements");
         at += length;
         if (*at != 'x')
             break;
