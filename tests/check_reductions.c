@@ -1245,7 +1245,36 @@ START_TEST(test_odd_rows)
 }
 END_TEST
 
-enum { LOOPED_TESTS = 4, SINGLE_TESTS = 14 };
+/* Calls from threads of the application's own OpenMP team, each with a queue of one thread. */
+START_TEST(test_callers_threads)
+{
+    enum { CALLERS = 4, N = 100000 };
+    float *x = malloc(N * sizeof *x), *out = malloc(CALLERS * N * sizeof *out);
+    bool failed = false;
+    ek_device *device = NULL;
+    ck_assert_ptr_nonnull(x);
+    ck_assert_ptr_nonnull(out);
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i % 100) - 50;
+    ck_assert_int_eq(ek_device_open("cpu", &device), EK_OK);
+#pragma omp parallel for num_threads(CALLERS) schedule(static) reduction(| : failed)
+    for (int i = 0; i < CALLERS; i++) {
+        ek_queue *queue = NULL;
+        failed |= ek_queue_open(device, &queue) != EK_OK;
+        failed |= ek_queue_set_threads(queue, 1) != EK_OK;
+        failed |= ek_softmax_f32(queue, 1, N, 1, x, out + (size_t)i * N) != EK_OK;
+        ek_queue_close(queue);
+    }
+    ck_assert(!failed);
+    for (int i = 1; i < CALLERS; i++)
+        ck_assert_int_eq(memcmp(out, out + (size_t)i * N, N * sizeof *out), 0);
+    ek_device_close(device);
+    free(out);
+    free(x);
+}
+END_TEST
+
+enum { LOOPED_TESTS = 4, SINGLE_TESTS = 15 };
 
 static Suite *reductions_suite(void)
 {
@@ -1270,6 +1299,7 @@ static Suite *reductions_suite(void)
     tcase_add_test(tests, test_row_lengths);
     tcase_add_test(tests, test_long_sums);
     tcase_add_test(tests, test_odd_rows);
+    tcase_add_test(tests, test_callers_threads);
     suite_add_tcase(suite, tests);
     return suite;
 }
