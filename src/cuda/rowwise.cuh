@@ -251,6 +251,12 @@ template <typename Row> struct ek_rowwise {
         return numbers;
     }
 
+    /* By value: the address of a register that is picked would put it into memory. */
+    EK_INLINE Number pick(bool first, Number a, Number b)
+    {
+        return first ? a : b;
+    }
+
     /* The lanes 4 t to 4 t + 3 of each of `group` threads t, folded for all of them. Lanes far
      * apart come first; threads share out the lanes of a pack, so that each exchanges as few as it
      * can. */
@@ -264,187 +270,202 @@ template <typename Row> struct ek_rowwise {
             return fold_slots<Op>(lane);
         }
         bool upper = threadIdx.x & half, odd = threadIdx.x & quarter;
-        Number kept[2], sent[2];
+        Number kept[2];
 #pragma unroll
         for (int c = 0; c < 2; c++) {
-            kept[c] = upper ? lane[c + 2] : lane[c];
-            sent[c] = upper ? lane[c] : lane[c + 2];
-            kept[c] = Op::combine(kept[c], ek_shuffle_xor(sent[c], half));
+            Number sent = pick(upper, lane[c], lane[c + 2]);
+            kept[c] = Op::combine(pick(upper, lane[c + 2], lane[c]), ek_shuffle_xor(sent, half));
         }
-        Number one = odd ? kept[1] : kept[0];
-        one = Op::combine(one, ek_shuffle_xor(odd ? kept[0] : kept[1], quarter));
+        Number one = Op::combine(pick(odd, kept[1], kept[0]),
+                                 ek_shuffle_xor(pick(odd, kept[0], kept[1]), quarter));
         one = ek_fold_group<Op>(one, quarter);
         one = Op::combine(one, ek_shuffle_xor(one, half));
         return Op::combine(one, ek_shuffle_xor(one, quarter));
     }
 
-    /* Short rows of whole packs: a pack for each of a group's threads, of two rows at once. */
+    /* The same for the packs of each thread, the lanes of which follow those of all threads. */
+    template <typename Op, int packs>
+    EK_INLINE Number fold_far_packs(Number (&lane)[packs][EK_CUDA_PACK], int group)
+    {
+#pragma unroll
+        for (int half = packs / 2; half > 0; half /= 2) {
+#pragma unroll
+            for (int k = 0; k < half; k++) {
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    lane[k][c] = Op::combine(lane[k][c], lane[k + half][c]);
+            }
+        }
+        return fold_packs<Op>(lane[0], group);
+    }
+
+    /* Short rows of whole packs: some packs for each of a group's threads, of some rows at once.
+     * Groups are known to the compiler, which unrolls what they exchange. */
     EK_INLINE void packed(const ek_cuda_plane_rows &args)
     {
-        constexpr int rows = 2;
+        switch (args.room) {
+        case 4:
+            packed_rows<4>(args);
+            break;
+        case 8:
+            packed_rows<8>(args);
+            break;
+        case 16:
+            packed_rows<16>(args);
+            break;
+        case 32:
+            packed_rows<32>(args);
+            break;
+        case 64:
+            packed_rows<64>(args);
+            break;
+        case 128:
+            packed_rows<128>(args);
+            break;
+        default:
+            if constexpr (Row::per_row)
+                packed_rows<EK_CUDA_PACKED_ROW(true)>(args);
+        }
+    }
+
+    template <int room> EK_INLINE void packed_rows(const ek_cuda_plane_rows &args)
+    {
+        constexpr int packs = EK_CUDA_PACKS(room, Row::per_row), apart = room / packs;
+        constexpr int group = apart / EK_CUDA_PACK, rows = EK_CUDA_PACKED_ROWS(room);
+        using Pack = ek_row_pack<In, EK_CUDA_PACK>;
         const ek_cuda_plane &plane = args.plane;
-        int group = plane.group, n = (int)plane.n;
-        int64_t row = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) >> log2_of(group);
-        int64_t count = plane.outer * plane.inner, apart = (count + rows - 1) / rows;
-        int own = EK_CUDA_PACK * ((int)threadIdx.x & (group - 1));
-        Number value[rows][EK_CUDA_PACK];
-        bool there[rows];
+        int64_t first = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) / group;
+        int64_t count = plane.outer * plane.inner, step = (count + rows - 1) / rows;
+        int own = EK_CUDA_PACK * ((int)threadIdx.x % group);
+        Number value[rows][packs][EK_CUDA_PACK];
+        int left[rows];
 #pragma unroll
         for (int r = 0; r < rows; r++) {
-            there[r] = row < apart && row + r * apart < count && own < n;
-            ek_row_pack<In, EK_CUDA_PACK> pack;
-            if (there[r])
-                pack =
-                    *(const ek_row_pack<In, EK_CUDA_PACK> *)(row_in(plane, row + r * apart) + own);
+            int64_t row = first + r * step;
+            bool inside = first < step && row < count;
+            left[r] = inside ? (int)plane.n - own : 0;
+            const In *x = row_in(plane, inside ? row : 0) + own;
 #pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                value[r][c] = there[r] ? Row::load(pack.at[c]) : First::identity();
+            for (int k = 0; k < packs; k++) {
+                Pack pack;
+                if (k * apart < left[r])
+                    pack = *(const Pack *)(x + k * apart);
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    value[r][k][c] =
+                        k * apart < left[r] ? Row::load(pack.at[c]) : First::identity();
+            }
         }
 #pragma unroll
         for (int r = 0; r < rows; r++)
-            packed_row(args, row + r * apart, own, there[r], value[r]);
+            packed_row<group>(args, first + r * step, own, left[r], value[r]);
     }
 
-    EK_INLINE void packed_row(const ek_cuda_plane_rows &args, int64_t row, int own, bool there,
-                              Number (&value)[EK_CUDA_PACK])
+    /* Elements from `own` on of a row that are apart by what the group has; `left` is how many
+     * there are, and 0 or less if there are none. */
+    template <int group, int packs>
+    EK_INLINE void packed_row(const ek_cuda_plane_rows &args, int64_t row, int own, int left,
+                              Number (&value)[packs][EK_CUDA_PACK])
     {
+        constexpr int apart = group * EK_CUDA_PACK;
         const ek_cuda_plane &plane = args.plane;
-        Number lane[EK_CUDA_PACK], center = 0;
+        Number lane[packs][EK_CUDA_PACK], center = 0;
         if (Row::first == EK_FIRST_MAX) {
             center = First::identity();
 #pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                center = First::combine(center, value[c]);
-            center = Row::center(ek_fold_group<First>(center, plane.group), plane.n);
+            for (int k = 0; k < packs; k++) {
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    center = First::combine(center, value[k][c]);
+            }
+            center = Row::center(ek_fold_group<First>(center, group), plane.n);
         } else if (Row::first == EK_FIRST_SUM) {
 #pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                lane[c] = value[c];
-            center = Row::center(fold_packs<First>(lane, plane.group), plane.n);
+            for (int k = 0; k < packs; k++) {
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    lane[k][c] = value[k][c];
+            }
+            center = Row::center(fold_far_packs<First>(lane, group), plane.n);
         }
 #pragma unroll
-        for (int c = 0; c < EK_CUDA_PACK; c++) {
-            Number term = Row::term(value[c], center);
-            lane[c] = there ? term : Sum::identity();
-            value[c] = Row::uses_term ? term : value[c];
-        }
-        Number rest = rest_of(args.affine, fold_packs<Sum>(lane, plane.group), plane.n);
-        if (!there)
-            return;
-        if constexpr (Row::per_row) {
-            if (own == 0)
-                *row_out(plane, row) = row_result(args.affine, center, rest);
-        } else {
-            ek_row_pack<Out, EK_CUDA_PACK> pack;
+        for (int k = 0; k < packs; k++) {
 #pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                pack.at[c] = Row::store(result(args.affine, own + c, value[c], center, rest));
-            *(ek_row_pack<Out, EK_CUDA_PACK> *)(row_out(plane, row) + own) = pack;
-        }
-    }
-
-    /* Short rows that lie one after the other, a tile of them in each block. */
-    EK_INLINE void staged(const ek_cuda_plane_rows &args)
-    {
-        __shared__ Number tile[EK_CUDA_TILE + EK_CUDA_TILE_GAPS];
-        const ek_cuda_plane &plane = args.plane;
-        int64_t row = (int64_t)blockIdx.x * args.tile;
-        int rows = (int)ek_smaller(plane.inner - row, args.tile), n = (int)plane.n;
-        Out *out = (Out *)plane.out + (Row::per_row ? row : row * n);
-        /* 2^32 / n rounded up divides numbers below 2^16 exactly. */
-        uint32_t inverse = 0xffffffffu / (uint32_t)n + 1;
-        int gap = args.stride - n;
-        fill(tile, (const In *)plane.x + row * n, rows * n, plane.packed, n, inverse, gap);
-        __syncthreads();
-        switch (plane.group) {
-        case 1:
-            if (n <= EK_CUDA_FEW_SLOTS)
-                staged_rows<EK_CUDA_FEW_SLOTS, 1>(args, tile, rows, out);
-            else
-                staged_rows<EK_CUDA_SHORT_SLOTS, 1>(args, tile, rows, out);
-            break;
-        case 2:
-            staged_rows<EK_CUDA_SHORT_SLOTS, 2>(args, tile, rows, out);
-            break;
-        case 4:
-            staged_rows<EK_CUDA_SHORT_SLOTS, 4>(args, tile, rows, out);
-            break;
-        default:
-            staged_rows<EK_CUDA_SHORT_SLOTS, 8>(args, tile, rows, out);
-        }
-        if (Row::per_row)
-            return;
-        __syncthreads();
-        drain(tile, out, rows * n, plane.packed, n, inverse, gap);
-    }
-
-    /* Where element i of a tile is. */
-    EK_INLINE int place(int i, int n, uint32_t inverse, int gap)
-    {
-        int row = n == 1 ? i : (int)__umulhi((uint32_t)i, inverse);
-        return gap == 0 ? i : i + row * gap;
-    }
-
-    EK_INLINE void fill(Number *tile, const In *x, int count, bool packed, int n, uint32_t inverse,
-                        int gap)
-    {
-        using Pack = ek_row_pack<In, EK_CUDA_PACK>;
-        int done = packed ? count / EK_CUDA_PACK * EK_CUDA_PACK : 0;
-#pragma unroll 4
-        for (int i = EK_CUDA_PACK * (int)threadIdx.x; i < done;
-             i += EK_CUDA_PACK * EK_CUDA_ROWS_THREADS) {
-            Pack pack = *(const Pack *)(x + i);
-#pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                tile[place(i + c, n, inverse, gap)] = Row::load(pack.at[c]);
-        }
-#pragma unroll 4
-        for (int i = done + (int)threadIdx.x; i < count; i += EK_CUDA_ROWS_THREADS)
-            tile[place(i, n, inverse, gap)] = Row::load(x[i]);
-    }
-
-    EK_INLINE void drain(const Number *tile, Out *out, int count, bool packed, int n,
-                         uint32_t inverse, int gap)
-    {
-        using Pack = ek_row_pack<Out, EK_CUDA_PACK>;
-        int done = packed ? count / EK_CUDA_PACK * EK_CUDA_PACK : 0;
-#pragma unroll 4
-        for (int i = EK_CUDA_PACK * (int)threadIdx.x; i < done;
-             i += EK_CUDA_PACK * EK_CUDA_ROWS_THREADS) {
-            Pack pack;
-#pragma unroll
-            for (int c = 0; c < EK_CUDA_PACK; c++)
-                pack.at[c] = Row::store(tile[place(i + c, n, inverse, gap)]);
-            *(Pack *)(out + i) = pack;
-        }
-#pragma unroll 4
-        for (int i = done + (int)threadIdx.x; i < count; i += EK_CUDA_ROWS_THREADS)
-            out[i] = Row::store(tile[place(i, n, inverse, gap)]);
-    }
-
-    template <int slots, int group>
-    EK_INLINE void staged_rows(const ek_cuda_plane_rows &args, Number *tile, int rows, Out *out)
-    {
-        constexpr int step = EK_CUDA_ROWS_THREADS / group;
-        int n = (int)args.plane.n, thread = (int)threadIdx.x % group;
-        int most = slots_of(n, 0, group), mine = slots_of(n, thread, group);
-        /* All threads of a warp take part in each round; rows past the end are none. */
-        for (int first = 0; first < rows; first += step) {
-            int row = first + (int)threadIdx.x / group;
-            Number *own = tile + row * args.stride + thread;
-            bool there = row < rows;
-            Held<slots, slots, false> held(there ? mine : 0, most,
-                                           [&](int s) { return own[s * group]; });
-            Numbers numbers = group_numbers(held, group, n);
-            Number rest = rest_of(args.affine, numbers.sum, n);
-            if (Row::per_row) {
-                if (there && thread == 0)
-                    out[row] = row_result(args.affine, numbers.center, rest);
-            } else {
-                results(held, args.affine, thread, group, numbers.center, rest,
-                        [&](int s, Number result) { own[s * group] = result; });
+            for (int c = 0; c < EK_CUDA_PACK; c++) {
+                Number term = Row::term(value[k][c], center);
+                lane[k][c] = k * apart < left ? term : Sum::identity();
+                value[k][c] = Row::uses_term ? term : value[k][c];
             }
         }
+        Number rest = rest_of(args.affine, fold_far_packs<Sum>(lane, group), plane.n);
+        if (left <= 0)
+            return;
+        Out *out = row_out(plane, row);
+        if constexpr (Row::per_row) {
+            if (own == 0)
+                *out = row_result(args.affine, center, rest);
+        } else {
+#pragma unroll
+            for (int k = 0; k < packs; k++) {
+                if (k * apart >= left)
+                    continue;
+                ek_row_pack<Out, EK_CUDA_PACK> pack;
+                int at = own + k * apart;
+#pragma unroll
+                for (int c = 0; c < EK_CUDA_PACK; c++)
+                    pack.at[c] = Row::store(result(args.affine, at + c, value[k][c], center, rest));
+                *(ek_row_pack<Out, EK_CUDA_PACK> *)(out + at) = pack;
+            }
+        }
+    }
+
+    /* Short rows of any length and alignment: neighbouring threads have neighbouring elements. */
+    EK_INLINE void spread(const ek_cuda_plane_rows &args)
+    {
+        switch (args.room) {
+        case 4:
+            spread_row<4>(args);
+            break;
+        case 8:
+            spread_row<8>(args);
+            break;
+        case 16:
+            spread_row<16>(args);
+            break;
+        case 32:
+            spread_row<32>(args);
+            break;
+        case 64:
+            spread_row<64>(args);
+            break;
+        default:
+            spread_row<EK_CUDA_SPREAD_ROW>(args);
+        }
+    }
+
+    template <int room> EK_INLINE void spread_row(const ek_cuda_plane_rows &args)
+    {
+        constexpr int slots = EK_CUDA_SPREAD_SLOTS(room), group = room / slots;
+        const ek_cuda_plane &plane = args.plane;
+        int64_t row = ((int64_t)blockIdx.x * EK_CUDA_ROWS_THREADS + threadIdx.x) / group;
+        int thread = (int)threadIdx.x % group, n = (int)plane.n;
+        bool there = row < plane.outer * plane.inner;
+        /* All threads of a warp take part; rows past the end are none. */
+        row = there ? row : 0;
+        const In *x = row_in(plane, row) + thread;
+        Held<slots, slots, false> held(there ? slots_of(n, thread, group) : 0, slots,
+                                       [&](int s) { return Row::load(x[s * group]); });
+        Numbers numbers = group_numbers(held, group, n);
+        Number rest = rest_of(args.affine, numbers.sum, n);
+        Out *out = row_out(plane, row);
+        if (Row::per_row) {
+            if (there && thread == 0)
+                *out = row_result(args.affine, numbers.center, rest);
+            return;
+        }
+        out += thread;
+        results(held, args.affine, thread, group, numbers.center, rest,
+                [&](int s, Number result) { out[s * group] = Row::store(result); });
     }
 
     /* The one result of a row. */

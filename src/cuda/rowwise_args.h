@@ -4,22 +4,26 @@
 
 #include "cuda/rows_args.h"
 
-/* Elements that a thread holds: of a short row, and of any other. */
-#define EK_CUDA_FEW_SLOTS 4
+/* Elements that a thread holds: of short columns, and of other rows. */
 #define EK_CUDA_SHORT_SLOTS 16
 #define EK_CUDA_SLOTS 32
 
-/* Short rows, up to EK_CUDA_SHORT_ROW elements, come and go through shared memory, in tiles of at
- * most EK_CUDA_TILE elements. Between rows it leaves room, so that threads find their elements in
- * different banks: fewer than EK_CUDA_TILE_GAPS elements in all. */
-#define EK_CUDA_SHORT_ROW 128
-#define EK_CUDA_TILE 4096
-#define EK_CUDA_TILE_GAPS 512
+/* A group of threads of a warp keeps short rows, in room for a power of two elements, 4 or more:
+ * rows of whole packs up to EK_CUDA_PACKED_ROW, other ones up to EK_CUDA_SPREAD_ROW. A thread has
+ * EK_CUDA_PACKS packs of EK_CUDA_PACKED_ROWS rows, or EK_CUDA_SPREAD_SLOTS elements. What only
+ * reads can do with fewer threads a row. */
+#define EK_CUDA_PACKED_ROW(per_row) ((per_row) ? 256 : 128)
+#define EK_CUDA_PACKS(room, per_row)                                                               \
+    ((room) < 8 ? 1 : (room) < 16 ? 1 + ((per_row) != 0) : (per_row) ? 4 : 2)
+#define EK_CUDA_PACKED_ROWS(room) ((room) == 4 ? 2 : 1)
+#define EK_CUDA_SPREAD_ROW 128
+#define EK_CUDA_SPREAD_SLOTS(room) ((room) < 16 ? 4 : 8)
 
-/* A warp keeps rows of up to EK_CUDA_WARP_ROW elements; with less registers, and more warps under
- * way, those of up to EK_CUDA_SMALL_WARP_ROW. */
-#define EK_CUDA_SMALL_WARP_ROW 256
-#define EK_CUDA_WARP_ROW 1024
+/* A warp keeps rows of up to EK_CUDA_LONG_WARP_ROW elements; with less registers, and more warps
+ * under way, those of up to the other lengths. */
+#define EK_CUDA_WARP_ROW 256
+#define EK_CUDA_MIDDLE_WARP_ROW 1024
+#define EK_CUDA_LONG_WARP_ROW 2048
 
 /* Longer rows: 128 threads keep a chunk, a block some chunks, a cluster of blocks the row. `size`
  * is of a number. */
@@ -45,15 +49,14 @@ typedef struct ek_cuda_row_numbers {
     void *centers, *rests; /* of rows */
 } ek_cuda_row_numbers;
 
-/* Rows in a plane. Beside what rows_args.h says: `group` threads have a short row, `across` columns
- * lie side by side and `lanes` threads share the lanes of a block's column. */
+/* Rows in a plane. Beside what rows_args.h says: `across` columns lie side by side and `lanes`
+ * threads share the lanes of a block's column. */
 typedef struct ek_cuda_plane_rows {
     ek_cuda_plane plane;
     ek_cuda_row_numbers numbers;
     ek_cuda_affine affine;
     int32_t cluster; /* blocks of a row, or of a tile of columns */
-    int32_t tile;    /* short rows of a block */
-    int32_t stride;  /* from one short row to the next in shared memory */
+    int32_t room;    /* short rows: for elements of a row */
     int32_t full;    /* 1 if no chunk of a long row, and no block of them, is shorter than others */
 } ek_cuda_plane_rows;
 

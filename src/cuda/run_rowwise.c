@@ -9,7 +9,19 @@
 #include "rowwise.h"
 
 /* The kernels of a loop, in the order of their names; reductions end with JOIN. */
-enum { PACKED, STAGED, WARPS, LONG_WARPS, BLOCKS, COLUMNS, STRIDED, JOIN, RESULTS, COLUMN_RESULTS };
+enum {
+    PACKED,
+    SPREAD,
+    WARPS,
+    MIDDLE_WARPS,
+    LONG_WARPS,
+    BLOCKS,
+    COLUMNS,
+    STRIDED,
+    JOIN,
+    RESULTS,
+    COLUMN_RESULTS
+};
 
 typedef struct job {
     ek_queue *queue;
@@ -46,15 +58,6 @@ static ek_status launch_clusters(const job *job, int32_t kernel, int64_t units, 
 
 /* ---- short rows */
 
-/* Rows that lie one after the other, and their results too. */
-static bool is_dense(const job *job)
-{
-    const ek_cuda_plane *plane = &job->plane.plane;
-    int64_t out = job->per_row ? 1 : plane->n;
-    return plane->outer == 1 &&
-           (plane->inner == 1 || (plane->inner_x == plane->n && plane->inner_out == out));
-}
-
 static bool is_aligned(const void *memory, int64_t size)
 {
     int64_t pack = EK_CUDA_PACK * size;
@@ -76,34 +79,28 @@ static bool is_packed(const job *job)
            (job->per_row || is_aligned(plane->out, job->out_size));
 }
 
-static ek_status run_packed(job *job)
+static ek_status run_short(job *job, bool packed)
 {
-    enum { ROWS = 2 };
-    int32_t group = 1;
-    while (group * EK_CUDA_PACK < job->plane.plane.n)
-        group *= 2;
-    job->plane.plane.group = group;
-    return launch(job, PACKED, divide_up(job->rows->count, ROWS), EK_CUDA_ROWS_THREADS / group,
-                  EK_CUDA_ROWS_THREADS, &job->plane);
+    int32_t room = EK_CUDA_PACK;
+    while (room < job->plane.plane.n)
+        room *= 2;
+    job->plane.room = room;
+    int32_t own =
+        packed ? EK_CUDA_PACKS(room, job->per_row) * EK_CUDA_PACK : EK_CUDA_SPREAD_SLOTS(room);
+    int64_t rows = packed ? EK_CUDA_PACKED_ROWS(room) : 1;
+    return launch(job, packed ? PACKED : SPREAD, divide_up(job->rows->count, rows),
+                  EK_CUDA_ROWS_THREADS / (room / own), EK_CUDA_ROWS_THREADS, &job->plane);
 }
 
-static ek_status run_staged(job *job)
+static ek_status run_warps(job *job)
 {
-    ek_cuda_plane_rows *args = &job->plane;
-    int32_t n = (int32_t)args->plane.n, group = 1;
-    while (group * EK_CUDA_SHORT_SLOTS < n)
-        group *= 2;
-    /* Rows of an odd number of groups: the threads of a warp then find different banks. */
-    int32_t stride = n + (group - n % (2 * group) + 2 * group) % (2 * group);
-    int32_t step = EK_CUDA_ROWS_THREADS / group;
-    args->plane.group = group;
-    args->plane.packed = is_aligned(args->plane.x, job->in_size) &&
-                         (job->per_row || is_aligned(args->plane.out, job->out_size));
-    args->stride = stride;
-    args->tile = step;
-    while (2 * args->tile * stride <= EK_CUDA_TILE && args->tile < 4 * step)
-        args->tile *= 2;
-    return launch(job, STAGED, job->rows->count, args->tile, EK_CUDA_ROWS_THREADS, args);
+    enum { WARP = 32 };
+    int64_t n = job->plane.plane.n;
+    int32_t kernel = n <= EK_CUDA_WARP_ROW          ? WARPS
+                     : n <= EK_CUDA_MIDDLE_WARP_ROW ? MIDDLE_WARPS
+                                                    : LONG_WARPS;
+    return launch(job, kernel, job->rows->count, EK_CUDA_ROWS_THREADS / WARP, EK_CUDA_ROWS_THREADS,
+                  &job->plane);
 }
 
 /* ---- long rows */
@@ -225,13 +222,12 @@ static ek_status run(job *job)
         job->is_plane &&
         (rows->n == 1 || (plane->step == 1 && (job->per_row || plane->out_step == 1)));
     int64_t held = EK_CUDA_BLOCK_CHUNKS(job->size) * EK_CHUNK;
-    if (contiguous && rows->n <= EK_CUDA_SHORT_ROW && is_packed(job))
-        return run_packed(job);
-    if (contiguous && rows->n <= EK_CUDA_SHORT_ROW && is_dense(job))
-        return run_staged(job);
-    if (contiguous && rows->n <= EK_CUDA_WARP_ROW)
-        return launch(job, rows->n <= EK_CUDA_SMALL_WARP_ROW ? WARPS : LONG_WARPS, rows->count,
-                      EK_CUDA_ROWS_THREADS / 32, EK_CUDA_ROWS_THREADS, &job->plane);
+    if (contiguous && rows->n <= EK_CUDA_PACKED_ROW(job->per_row) && is_packed(job))
+        return run_short(job, true);
+    if (contiguous && rows->n <= EK_CUDA_SPREAD_ROW)
+        return run_short(job, false);
+    if (contiguous && rows->n <= EK_CUDA_LONG_WARP_ROW)
+        return run_warps(job);
     if (contiguous && rows->n <= (clusters ? EK_CUDA_CLUSTER * held : held))
         return run_blocks(job);
     bool columns = job->is_plane && plane->inner_x == 1 && plane->inner > 1 && clusters;
