@@ -113,10 +113,11 @@ step_sanitize() {
     echo "-- memcheck"
     ours timeout --foreground 60 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
         "$einkorn" verify --device cuda --dtype f32 \
-        exp add where cast sum argmax softmax gemm_exact || status=1
+        exp add where cast sum argmax var softmax layer_norm cumsum gemm_exact || status=1
     echo "-- racecheck"
     ours timeout --foreground 60 compute-sanitizer --tool racecheck --error-exitcode 9 \
-        "$einkorn" verify --device cuda --dtype f32 sum argmax softmax gemm_exact || status=1
+        "$einkorn" verify --device cuda --dtype f32 \
+        sum argmax var softmax layer_norm cumsum gemm_exact || status=1
     return "$status"
 }
 
@@ -132,7 +133,7 @@ step_overhead() {
 
 step_peers() {
     [ -s "$out/bench.json" ] || { echo "peers: there is no bench.json to follow"; return 1; }
-    "$python" bench/peers.py "$out/bench.json" "$out/cases.json" --seconds 90 \
+    "$python" bench/peers.py "$out/bench.json" "$out/cases.json" --seconds 70 \
         -o "$out/peers.json" &&
         "$python" bench/compare.py "$out/bench.json" "$out/cases.json" "$out/peers.json"
 }
@@ -155,7 +156,7 @@ limit_of() {
     bench) echo 150 ;;
     check) echo 230 ;;
     verify) echo 90 ;;
-    peers) echo 120 ;;
+    peers) echo 100 ;;
     sanitize) echo 125 ;;
     exhaustive) echo 420 ;;
     cpu) echo 300 ;;

@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 flags=$(pkg-config --cflags --libs --static einkorn)
 
 # The first C block of README.
-sed -n '/^```c$/,/^```$/p' "$examples/../README.md" | sed '/^```/d' >"$folder/readme.c"
+awk '/^```c$/ { on = 1; next } on && /^```$/ { exit } on' "$examples/../README.md" >"$folder/readme.c"
 # shellcheck disable=SC2086
 $compiler -o "$folder/readme" "$folder/readme.c" $flags
 printed=$("$folder/readme")
