@@ -147,9 +147,8 @@ START_TEST(refusals)
 }
 END_TEST
 
-int main(void)
+static Suite *roll_suite(void)
 {
-    ek_counts counts = {0, 0, 0};
     Suite *suite = suite_create("roll");
     TCase *all = tcase_create("roll");
     tcase_set_timeout(all, 120);
@@ -157,11 +156,18 @@ int main(void)
     tcase_add_test(all, lengths_of_none_and_one);
     tcase_add_test(all, refusals);
     suite_add_tcase(suite, all);
-    if (ek_testing_gpu()) /* a GPU cannot be used on both sides of a fork */
-        setenv("CK_FORK", "no", 1);
-    if (ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0)
-        counts.skipped += EK_DTYPES + 2;
-    else
-        ek_run_suite(suite, &counts);
+    return suite;
+}
+
+int main(void)
+{
+    ek_counts counts = {0, 0, 0};
+    if (ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0) {
+        counts.skipped = EK_DTYPES + 2;
+        return ek_end(&counts);
+    }
+    if (ek_testing_gpu())
+        setenv("CK_FORK", "no", 1); /* a GPU cannot be used on both sides of a fork */
+    ek_run_suite(roll_suite(), &counts);
     return ek_end(&counts);
 }
