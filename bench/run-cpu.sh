@@ -2,7 +2,7 @@
 # usage: run-cpu.sh BUILD OUT
 #
 # Times every operation of BUILD on the CPU, what its calls cost, and the peers that are installed,
-# and puts JSON, a table and a chart into OUT. About eight minutes on two cores.
+# and puts JSON, a table and a chart into OUT. Some minutes on two cores.
 set -eu
 build=${1:?usage: run-cpu.sh BUILD OUT}
 out=${2:?usage: run-cpu.sh BUILD OUT}

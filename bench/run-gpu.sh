@@ -2,8 +2,9 @@
 # usage: run-gpu.sh OUT [STEP...]
 #
 # Runs all that needs a GPU and writes JSON, a log and a summary into the folder OUT. Each step has
-# a time limit of its own, a failed one does not stop the others, and all together end within nine
-# minutes. The programs are those that bench/carry.sh put into _carry (CARRY names another folder).
+# a time limit of its own, a failed one does not stop the others, and after nine minutes none is
+# begun or waited for. Files are complete when their step ends, so fetch OUT from a run that was cut
+# off too. The programs are those that bench/carry.sh put into _carry (CARRY names another folder).
 #
 #   env         the machine, its versions, and what the programs lack here
 #   verify      same bits on every CPU variant and the GPU

@@ -154,6 +154,14 @@ ek_status ek_rows_axes(const ek_op_info *op, int32_t ndim, int32_t count, const 
     return EK_OK;
 }
 
+ek_status ek_rows_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int32_t *found)
+{
+    bool marked[EK_MAX_NDIM];
+    EK_TRY(ek_rows_axes(op, ndim, 1, &axis, marked));
+    *found = (int32_t)(axis < 0 ? axis + ndim : axis);
+    return EK_OK;
+}
+
 void ek_rows_reduced_shape(int32_t ndim, const int64_t *shape, const bool *marked, bool keepdims,
                            int32_t *out_ndim, int64_t *out_shape)
 {

@@ -40,6 +40,9 @@ ek_status ek_rows_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64
 /* The loop for these dtypes. out may be null where only the input is known. */
 ek_status ek_rows_loop(const ek_op_info *op, ek_dtype in, const ek_dtype *out, int32_t *loop);
 
+/* One axis, counted from the end if negative, as 0 to ndim - 1. */
+ek_status ek_rows_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int32_t *found);
+
 /* Marks axes, negative ones counted from the end, no axis twice. axes null: all. */
 ek_status ek_rows_axes(const ek_op_info *op, int32_t ndim, int32_t count, const int64_t *axes,
                        bool *marked);

@@ -10,14 +10,6 @@
 #include "row.h"
 #include "typed.h"
 
-static ek_status find_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int32_t *found)
-{
-    bool marked[EK_MAX_NDIM];
-    EK_TRY(ek_rows_axes(op, ndim, 1, &axis, marked));
-    *found = (int32_t)(axis < 0 ? axis + ndim : axis);
-    return EK_OK;
-}
-
 static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows,
                      const ek_affine *affine)
 {
@@ -90,7 +82,7 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
     EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
     EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, arrays[0], &in));
     EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
-    EK_TRY(find_axis(op, in.ndim, axis, &along));
+    EK_TRY(ek_rows_axis(op, in.ndim, axis, &along));
     if (affine) {
         EK_TRY(check_eps(op->call, affine->eps));
         EK_TRY(read_affine(queue, op, arrays, &in, along, &result, affine));
@@ -150,7 +142,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     int32_t loop = 0, axis = 0;
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
-    EK_TRY(find_axis(op, x.ndim, axis_param(param_count, params), &axis));
+    EK_TRY(ek_rows_axis(op, x.ndim, axis_param(param_count, params), &axis));
     EK_TRY(check_eps(op->call, eps_param(param_count, params)));
     for (int32_t i = 1; i < op->inputs; i++) {
         if (!in[i])

@@ -7,14 +7,6 @@
 #include "error.h"
 #include "row.h"
 
-static ek_status find_axis(const ek_op_info *op, int32_t ndim, int64_t axis, int32_t *found)
-{
-    bool marked[EK_MAX_NDIM];
-    EK_TRY(ek_rows_axes(op, ndim, 1, &axis, marked));
-    *found = (int32_t)(axis < 0 ? axis + ndim : axis);
-    return EK_OK;
-}
-
 static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
 {
     const void *kernels = op->kernels[queue->variant];
@@ -39,7 +31,7 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
     if (axis == EK_ALL_AXES) {
         EK_TRY(ek_rows_flat(op, &in, &result, &rows));
     } else {
-        EK_TRY(find_axis(op, in.ndim, axis, &along));
+        EK_TRY(ek_rows_axis(op, in.ndim, axis, &along));
         EK_TRY(ek_rows_along(op, &in, along, &result, &rows));
     }
     return run(queue, op, loop, &rows);
@@ -67,7 +59,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     if (axis != EK_ALL_AXES)
-        EK_TRY(find_axis(op, x.ndim, axis, &along));
+        EK_TRY(ek_rows_axis(op, x.ndim, axis, &along));
     *dtype = (ek_dtype)op->loops[loop].out;
     *ndim = axis == EK_ALL_AXES ? 1 : x.ndim;
     memcpy(shape, axis == EK_ALL_AXES ? &x.size : x.shape, (size_t)*ndim * sizeof *shape);

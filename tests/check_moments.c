@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "compare.h"
-#include "counts.h"
 #include "einkorn/ops/norm2.h"
 #include "einkorn/ops/std.h"
 #include "einkorn/ops/var.h"
@@ -318,13 +317,5 @@ static Suite *moments_suite(void)
 
 int main(void)
 {
-    ek_counts counts = {0, 0, 0};
-    if (ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0) {
-        counts.skipped = OPS + SINGLE_TESTS;
-        return ek_end(&counts);
-    }
-    if (ek_testing_gpu())
-        setenv("CK_FORK", "no", 1); /* a GPU cannot be used on both sides of a fork */
-    ek_run_suite(moments_suite(), &counts);
-    return ek_end(&counts);
+    return ek_run_at_places(moments_suite, OPS + SINGLE_TESTS);
 }

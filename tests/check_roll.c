@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counts.h"
 #include "einkorn/array.h"
 #include "place.h"
 #include "values.h"
@@ -161,13 +160,5 @@ static Suite *roll_suite(void)
 
 int main(void)
 {
-    ek_counts counts = {0, 0, 0};
-    if (ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0) {
-        counts.skipped = EK_DTYPES + 2;
-        return ek_end(&counts);
-    }
-    if (ek_testing_gpu())
-        setenv("CK_FORK", "no", 1); /* a GPU cannot be used on both sides of a fork */
-    ek_run_suite(roll_suite(), &counts);
-    return ek_end(&counts);
+    return ek_run_at_places(roll_suite, EK_DTYPES + 2);
 }

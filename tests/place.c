@@ -1,10 +1,10 @@
 #include "place.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts.h"
 #include "einkorn/array.h"
 #include "einkorn/memory.h"
 
@@ -108,4 +108,17 @@ void *ek_place_memory(const ek_place *place, size_t bytes)
         held[at] = bytes;
     }
     return memory[at];
+}
+
+int ek_run_at_places(Suite *(*suite)(void), int tests)
+{
+    ek_counts counts = {0, 0, 0};
+    if (ek_testing_gpu() && ek_device_count(EK_DEVICE_CUDA) == 0) {
+        counts.skipped = tests;
+        return ek_end(&counts);
+    }
+    if (ek_testing_gpu())
+        setenv("CK_FORK", "no", 1); /* a GPU cannot be used on both sides of a fork */
+    ek_run_suite(suite(), &counts);
+    return ek_end(&counts);
 }

@@ -3,6 +3,7 @@
 #ifndef EK_TEST_PLACE_H
 #define EK_TEST_PLACE_H
 
+#include <check.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,6 +24,10 @@ int ek_tested_places(const ek_place **places);
 
 /* True if EK_TEST_DEVICE names a GPU. */
 bool ek_testing_gpu(void);
+
+/* The main of a program whose tests run at the places: runs the suite, or counts its tests as
+ * skipped if they are for a GPU and there is none. */
+int ek_run_at_places(Suite *(*suite)(void), int tests);
 
 /* Copies bytes between host memory and the place's device, and waits. */
 void ek_upload(const ek_place *place, void *device, const void *host, size_t bytes);

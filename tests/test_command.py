@@ -177,6 +177,7 @@ class Listings(CommandTest):
         rows = json.loads(self.command(*words, "--json").stdout)["rows"]
         self.assertEqual([row.get("inputs") for row in rows], list(lines.values()))
         self.assertEqual(rows[0]["goal"], 0.5)
+        self.assertEqual(rows[0]["arithmetic"], 1)
         self.assertEqual(rows[1]["shape"], [16, 8])
         self.assertEqual(rows[2]["shape"], [8, 4, 6])
         self.assertEqual((rows[4]["shape"], rows[4]["cache"]), ([100, 2], "cold"))
@@ -184,7 +185,7 @@ class Listings(CommandTest):
         for bad in ("add", "nothing f32 8", "add f99 8", "add f32 8 8 8", "add f32 0x8",
                     "copy f32 8x8:twisted", "copy f32 8x8:permuted=1,1", "copy f32 8:transposed",
                     "copy f32 8x8:first=9", "copy f32 8x8:flipped=2", "add f32 8 cache=warm",
-                    "add f32 8 threads=0", "add f32 8 goal=0", "sum f32 8 order=1",
+                    "add f32 8 threads=0", "add f32 8 goal=0", "add f32 8 goal=1x", "sum f32 8 order=1",
                     "add f32 1x1x1x1x1",
                     "add f32 4294967296x4294967296", "gemm_exact f32 8 8"):
             with self.subTest(bad), open(path, "w", encoding="utf-8") as file:

@@ -108,8 +108,11 @@ static ek_status set_option(bench_case *c, const char *word)
     const char *value;
     int64_t threads;
     if (is_setting(word, "goal", &value)) {
-        c->goal = atof(value);
-        return c->goal > 0 ? EK_OK : ek_fail(EK_INVALID_ARGUMENT, "goal is '%s'", value);
+        char *end;
+        c->goal = strtod(value, &end);
+        return c->goal > 0 && !*end
+                   ? EK_OK
+                   : ek_fail(EK_INVALID_ARGUMENT, "goal is '%s': must be a positive number", value);
     }
     if (is_setting(word, "cache", &value)) {
         c->cache = strcmp(value, "hot") == 0 ? CACHE_HOT : CACHE_COLD;

@@ -1,9 +1,9 @@
 /* A CUDA driver for machines without a GPU: what our libcuda.so.1 exports beside the driver's entry
  * points. It has EK_FAKE_DEVICES devices (2 unless the variable says else), whose memory is the
- * host's; copies happen at once, launches are noted and not run. A stream that is captured keeps
- * both for the launches of its graph. It refuses what the real one refuses: a call that needs a
- * context without the right one current, memory it did not allocate, handles of another context;
- * and of a captured stream whatever is neither a copy nor a launch. */
+ * host's; copies and fills happen at once, launches are noted and not run. A stream that is
+ * captured keeps them all for the launches of its graph. It refuses what the real one refuses: a
+ * call that needs a context without the right one current, memory it did not allocate, handles of
+ * another context; and of a captured stream whatever is none of these. */
 #ifndef EK_FAKE_CUDA_H
 #define EK_FAKE_CUDA_H
 

@@ -20,11 +20,12 @@ struct CUmemPoolHandle_st {
     int device;
 };
 
-/* A launch or a copy of a graph. */
+/* A launch, a copy or a fill of a graph. */
 typedef struct node {
-    ek_fake_launch launch; /* its kernel is null for a copy */
+    ek_fake_launch launch; /* its kernel is null for the others */
     char *dst;
-    const char *src;
+    const char *src; /* null for a fill */
+    unsigned char value;
     size_t dst_pitch, src_pitch, width, rows;
 } node;
 
@@ -447,16 +448,6 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr memory, CUstream stream)
     return remove_block(known->device, (void *)memory);
 }
 
-CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
-                                 CUstream stream)
-{
-    ENTER("cuMemsetD8Async");
-    block *known = find_block((void *)memory, bytes);
-    REQUIRE(stream && known && known->device == stream->context->device, CUDA_ERROR_INVALID_VALUE);
-    memset((void *)memory, value, bytes);
-    return CUDA_SUCCESS;
-}
-
 CUresult CUDAAPI cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 {
     ENTER("cuMemHostAlloc");
@@ -497,6 +488,10 @@ static bool on_device(const void *memory, size_t bytes, int device)
 
 static void run_node(const node *node, CUstream stream)
 {
+    if (!node->launch.kernel && !node->src) {
+        memset(node->dst, node->value, node->width);
+        return;
+    }
     if (!node->launch.kernel) {
         for (size_t row = 0; row < node->rows; row++)
             memmove(node->dst + row * node->dst_pitch, node->src + row * node->src_pitch,
@@ -520,6 +515,16 @@ static CUresult submit(const node *node, CUstream stream)
     REQUIRE(stream->capture->count < MAX_NODES, CUDA_ERROR_OUT_OF_MEMORY);
     stream->capture->nodes[stream->capture->count++] = *node;
     return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes,
+                                 CUstream stream)
+{
+    ENTER("cuMemsetD8Async");
+    block *known = find_block((void *)memory, bytes);
+    REQUIRE(stream && known && known->device == stream->context->device, CUDA_ERROR_INVALID_VALUE);
+    node node = {.dst = (char *)memory, .value = value, .width = bytes};
+    return submit(&node, stream);
 }
 
 static CUresult copy_rows(CUstream stream, void *dst, size_t dst_pitch, const void *src,
