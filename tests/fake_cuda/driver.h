@@ -1,0 +1,100 @@
+/* What the files of the fake CUDA driver share; fake_cuda.h is what a test sees of it. */
+#ifndef EK_FAKE_DRIVER_H
+#define EK_FAKE_DRIVER_H
+
+#include <cuda.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fake_cuda.h"
+
+enum { MAX_DEVICES = 16, MAX_NODES = 64 };
+
+struct CUctx_st {
+    int device;
+    int retained;
+};
+
+/* A launch, a copy or a fill of a graph. */
+typedef struct node {
+    ek_fake_launch launch; /* its kernel is null for the others */
+    char *dst;
+    const char *src; /* null for a fill */
+    unsigned char value;
+    size_t dst_pitch, src_pitch, width, rows;
+} node;
+
+struct CUgraph_st {
+    bool broken;
+    int count;
+    node nodes[MAX_NODES];
+};
+
+struct CUstream_st {
+    CUcontext context;
+    CUgraph capture; /* null unless the stream is captured */
+};
+
+/* Memory the driver knows of: a device's, or pinned memory of the host (device -1). */
+typedef struct block {
+    struct block *next;
+    char *start;
+    size_t bytes;
+    int device;
+} block;
+
+/* Nothing of it may meet a name of the program that loads the driver. */
+#pragma GCC visibility push(hidden)
+
+/* Guards everything here that is counted or listed. */
+extern pthread_mutex_t fake_lock;
+
+/* Devices there are; -1 until cuInit. */
+extern int fake_device_count;
+
+/* Counts a call and says whether it is one that shall fail. */
+CUresult fake_enter(const char *name);
+
+void fake_change_alive(int by);
+
+/* The calling thread's current context. */
+CUcontext fake_current(void);
+
+/* Whether the wanted context, or any if it is null, is current; counts it if not. */
+bool fake_needs_context(CUcontext wanted);
+
+/* Whether work may go to a stream that must not be captured. If it is, that is its end. */
+bool fake_is_open(CUstream stream);
+
+/* The block that holds all of these bytes, or null. */
+block *fake_find_block(const void *memory, size_t bytes);
+
+/* Does it at once, or keeps it for the graph. */
+CUresult fake_submit(const node *node, CUstream stream);
+
+void fake_run(const node *node, CUstream stream);
+
+/* Notes a launch as the last. */
+void fake_note_launch(const ek_fake_launch *launch, CUstream stream);
+
+#pragma GCC visibility pop
+
+#define ENTER(name)                                                                                \
+    do {                                                                                           \
+        CUresult injected = fake_enter(name);                                                      \
+        if (injected != CUDA_SUCCESS)                                                              \
+            return injected;                                                                       \
+    } while (0)
+
+#define REQUIRE(condition, result)                                                                 \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            return result;                                                                         \
+    } while (0)
+
+#define NEED_CONTEXT(wanted) REQUIRE(fake_needs_context(wanted), CUDA_ERROR_INVALID_CONTEXT)
+
+#define NEED_OPEN(stream) REQUIRE(fake_is_open(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+
+#endif

@@ -1,0 +1,59 @@
+#include "driver.h"
+
+#include <stdlib.h>
+
+struct CUevent_st {
+    CUcontext context;
+    bool recorded;
+};
+
+CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags)
+{
+    ENTER("cuEventCreate");
+    NEED_CONTEXT(NULL);
+    REQUIRE(flags < 8, CUDA_ERROR_INVALID_VALUE);
+    *event = malloc(sizeof **event);
+    REQUIRE(*event, CUDA_ERROR_OUT_OF_MEMORY);
+    **event = (struct CUevent_st){fake_current(), false};
+    fake_change_alive(1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventDestroy(CUevent event)
+{
+    ENTER("cuEventDestroy");
+    free(event);
+    fake_change_alive(-1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
+{
+    ENTER("cuEventRecord");
+    REQUIRE(event && stream && event->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED_OPEN(stream);
+    event->recorded = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventQuery(CUevent event)
+{
+    ENTER("cuEventQuery");
+    REQUIRE(event, CUDA_ERROR_INVALID_HANDLE);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventSynchronize(CUevent event)
+{
+    ENTER("cuEventSynchronize");
+    REQUIRE(event, CUDA_ERROR_INVALID_HANDLE);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    ENTER("cuEventElapsedTime");
+    REQUIRE(start && end && start->recorded && end->recorded, CUDA_ERROR_INVALID_HANDLE);
+    *milliseconds = 0.5f;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,55 @@
+#include "driver.h"
+
+#include <stdlib.h>
+
+bool fake_is_open(CUstream stream)
+{
+    if (stream->capture)
+        stream->capture->broken = true;
+    return !stream->capture;
+}
+
+CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    ENTER("cuStreamCreate");
+    NEED_CONTEXT(NULL);
+    REQUIRE(flags <= CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
+    *stream = malloc(sizeof **stream);
+    REQUIRE(*stream, CUDA_ERROR_OUT_OF_MEMORY);
+    **stream = (struct CUstream_st){fake_current(), NULL};
+    fake_change_alive(1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamDestroy(CUstream stream)
+{
+    ENTER("cuStreamDestroy");
+    free(stream);
+    fake_change_alive(-1);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    ENTER("cuStreamGetCtx");
+    REQUIRE(stream, CUDA_ERROR_INVALID_HANDLE);
+    *context = stream->context;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
+{
+    ENTER("cuStreamSynchronize");
+    REQUIRE(stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
+    NEED_OPEN(stream);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    ENTER("cuStreamWaitEvent");
+    REQUIRE(stream && event, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    NEED_OPEN(stream);
+    return CUDA_SUCCESS;
+}
