@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cpu/features.h"
+#include "cpu/pages.h"
 #include "cpu/record.h"
 #include "cpu/run_elementwise.h"
 #include "cpu/workspace.h"
@@ -86,15 +87,9 @@ static ek_status cpu_queue_sync(ek_queue *queue)
     return EK_OK;
 }
 
-static void *allocate(size_t bytes)
-{
-    enum { ALIGNMENT = 64 };
-    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-}
-
 ek_status ek_cpu_allocate(const char *call, size_t bytes, void **memory)
 {
-    void *fresh = allocate(bytes);
+    void *fresh = ek_pages_alloc(bytes);
     if (!fresh)
         return ek_fail(EK_OUT_OF_MEMORY, "%s: bytes is %zu: no host memory", call, bytes);
     *memory = fresh;
@@ -118,7 +113,7 @@ ek_status ek_cpu_workspace(ek_queue *queue, size_t bytes, void **memory)
 {
     cpu_queue *cpu = (cpu_queue *)queue;
     if (EK_UNLIKELY(bytes > cpu->workspace_bytes)) {
-        void *grown = allocate(bytes);
+        void *grown = ek_pages_alloc(bytes);
         if (!grown)
             return ek_fail(EK_OUT_OF_MEMORY, "no host memory for a workspace of %zu bytes", bytes);
         free(cpu->workspace);
