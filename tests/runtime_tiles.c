@@ -196,6 +196,40 @@ static float value(int64_t i)
     return (float)(i * 7919 % 1000) - 500;
 }
 
+/* Sums larger than the cache: rows whose lines begin together and not, longer and shorter than a
+ * tile, of which an operand may be broadcast along the rows or from one to the next. */
+START_TEST(large_sums_are_streamed)
+{
+    enum { MOST = 64 << 20 };
+    static const int64_t lengths[] = {700, 16384 * 2 + 5};
+    int64_t length = lengths[_i & 1], gap = _i & 2 ? 64 - length % 16 : 3, first = _i & 4 ? 5 : 0;
+    int64_t rows = (int64_t)ek_cpu_cache_bytes() / length / 8 + 1;
+    if (ek_cpu_cache_bytes() > MOST)
+        return;
+    int64_t shape[] = {rows, length}, step[] = {length + gap, 1}, size = rows * (length + gap) + 5;
+    int64_t same[] = {0, 1}, each[] = {1, 0};
+    float *x = calloc((size_t)size, sizeof *x), *out = calloc((size_t)size, sizeof *out);
+    ck_assert(x && out);
+    for (int64_t i = 0; i < size; i++)
+        x[i] = value(i);
+    ek_array a = ek_array_view(x, EK_F32, ek_cpu, 2, shape), b = a;
+    ek_array to = ek_array_view(out + first, EK_F32, ek_cpu, 2, shape);
+    a.strides = to.strides = step;
+    b.strides = _i & 8 ? same : each;
+    EK_MUST(ek_queue_set_threads(ek_cpu_queue, 1 + _i / 4 % 2));
+    EK_MUST(ek_add(ek_cpu_queue, &a, &b, &to));
+    for (int64_t i = 0; i < size; i++) {
+        int64_t row = (i - first) / step[0], column = (i - first) % step[0];
+        bool inside = i >= first && row < rows && column < length;
+        float wanted = inside ? x[i - first] + value(_i & 8 ? column : row) : 0;
+        if (out[i] != wanted)
+            ck_abort_msg("element %lld", (long long)i);
+    }
+    free(x);
+    free(out);
+}
+END_TEST
+
 /* x + y where each may be turned, reversed, spread out or broadcast, of shapes with short and long
  * rows; the result in any of those layouts but the broadcast ones. */
 START_TEST(sums_of_all_layouts)
@@ -300,6 +334,7 @@ TCase *ek_tiles_case(void)
     tcase_add_loop_test(tiles, tiles_move_in_every_direction, EK_CPU_BASE, EK_CPU_NEON);
     tcase_add_loop_test(tiles, copies_permute_dimensions, 0, 3 * SIZES);
     tcase_add_loop_test(tiles, large_transposes_are_streamed, 0, 8);
+    tcase_add_loop_test(tiles, large_sums_are_streamed, 0, 16);
     tcase_add_loop_test(tiles, sums_of_all_layouts, 0, 6);
     tcase_add_test(tiles, negations_in_place);
     tcase_add_loop_test(tiles, half_types_convert_exactly, 0, 2 * EK_CPU_NEON);

@@ -26,10 +26,10 @@ enum {
     /* Columns of a tile that is transposed, and rows of one that needs no buffer. */
     TURNED_COLUMNS = BUFFER_BYTES / EK_LINE,
     TURNED_ROWS = 64,
-    /* Bytes of results collected before they are streamed to memory. Few, so that the processor
-     * still overlaps one tile's stores with the next one's loads: measured, 8 kB reach 0.8 of the
-     * bandwidth that 512 bytes do. */
-    STREAM_BYTES = 512,
+    /* Bytes of results and arguments of a block, whose results are collected before they are
+     * streamed to memory. Few, so that the processor still overlaps one block's stores with the
+     * next one's loads, and enough to be worth the call. */
+    STREAM_BYTES = 2048,
     /* Bytes a row must have for streaming to be worth its beginning and end. */
     STREAM_ROW = 2048,
     /* Rows of fewer elements are computed many at a time as one long row. */
@@ -54,8 +54,9 @@ typedef struct job {
     int64_t tile_rows, tile_columns; /* of one; those at the ends may have less */
     int64_t row_step[EK_MAX_OPERANDS], column_step[EK_MAX_OPERANDS]; /* bytes */
     bool packed[EK_MAX_OPERANDS];
-    bool joined; /* a tile's rows follow each other in every operand, buffers included */
-    bool stream; /* results go around the cache */
+    bool joined;   /* a tile's rows follow each other in every operand, buffers included */
+    bool stream;   /* results go around the cache */
+    int64_t block; /* elements of a block that is computed and streamed; 0: tiles are as a whole */
     int loops, row_loop, column_loop; /* the loops over tiles; outermost first */
     loop loop[EK_MAX_NDIM + 2];
 } job;
@@ -67,6 +68,11 @@ typedef struct worker {
     int64_t rows, columns; /* of the tiles that are packed */
     _Alignas(EK_LINE) char buffer[EK_MAX_OPERANDS][BUFFER_BYTES];
 } worker;
+
+static int64_t least(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
 
 /* An operand's tile in its buffer. Returns the step from row to row, in elements. */
 static int64_t pack(const job *job, worker *worker, int i, const void *from)
@@ -102,6 +108,25 @@ static void put(const job *job, const worker *worker, void *to, const void *from
     ek_tile_move(job->variant, &tile, job->size[0], job->stream);
 }
 
+/* Computes a tile block by block in the output's buffer and streams each from there. */
+static void stream_tile(const job *job, worker *worker, char *to, void *const *from,
+                        const int64_t *step)
+{
+    for (int64_t r = 0; r < worker->rows; r++) {
+        void *at[EK_MAX_OPERANDS] = {worker->buffer[0]};
+        for (int i = 1; i < job->operands; i++)
+            at[i] = (char *)from[i] + r * step[i] * job->size[i];
+        for (int64_t done = 0, count; done < worker->columns; done += count) {
+            count = least(worker->columns - done, job->block);
+            job->kernel(1, count, at, step);
+            ek_stream(job->variant, to + r * job->row_step[0] + done * job->size[0], at[0],
+                      (size_t)(count * job->size[0]));
+            for (int i = 1; i < job->operands; i++)
+                at[i] = (char *)at[i] + count * job->size[i];
+        }
+    }
+}
+
 static void run_tile(const job *job, worker *worker, int64_t rows, int64_t columns,
                      char *const *data)
 {
@@ -125,6 +150,10 @@ static void run_tile(const job *job, worker *worker, int64_t rows, int64_t colum
             put(job, worker, data[0], at[1], step[1] * job->size[1], job->size[1]);
         else
             put(job, worker, data[0], data[1], job->row_step[1], job->column_step[1]);
+        return;
+    }
+    if (job->block) {
+        stream_tile(job, worker, data[0], at, step);
         return;
     }
     if (job->packed[0]) {
@@ -202,11 +231,6 @@ static int threads_for(const ek_queue *queue, int64_t bytes)
     return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
 }
 
-static int64_t least(int64_t x, int64_t y)
-{
-    return x < y ? x : y;
-}
-
 static int64_t at_least_1(int64_t x)
 {
     return x > 1 ? x : 1;
@@ -250,10 +274,19 @@ static bool follows(const job *job, int i)
 
 static bool any_packed(const job *job)
 {
-    bool any = false;
-    for (int i = 0; i < job->operands; i++)
+    bool any = job->packed[0] && !job->block;
+    for (int i = 1; i < job->operands; i++)
         any |= job->packed[i];
     return any;
+}
+
+/* The elements of a block: lines of results. */
+static int64_t block_of(const job *job)
+{
+    int64_t line = EK_LINE / job->size[0], bytes = 0;
+    for (int i = 0; i < job->operands; i++)
+        bytes += job->size[i];
+    return at_least_1(STREAM_BYTES / bytes / line) * line;
 }
 
 /* The columns of tiles that are transposed, cut so that the last ones are not too few to be so. */
@@ -262,6 +295,12 @@ static int64_t even_part(int64_t columns)
     int64_t parts = (columns + TURNED_COLUMNS - 1) / TURNED_COLUMNS;
     int64_t part = (columns + parts - 1) / parts;
     return least(columns, (part + EK_LINE - 1) / EK_LINE * EK_LINE);
+}
+
+/* The columns from the beginning of the line in which streamed rows may begin. */
+static int64_t columns_of_lines(const job *job)
+{
+    return job->columns + (job->stream ? EK_LINE / job->size[0] - 1 : 0);
 }
 
 /* How large the tiles are, and which operands are packed. */
@@ -287,14 +326,13 @@ static void choose_tiles(job *job, bool transposed, bool large)
         for (int i = 0; i < job->operands && job->joined; i++)
             job->packed[i] |= !follows(job, i);
     }
+    job->block = job->stream && job->kernel && !transposed ? block_of(job) : 0;
     bool buffers = any_packed(job);
     if (transposed)
         limit = buffers ? BUFFER_BYTES / widest : TURNED_ROWS * TURNED_COLUMNS;
-    else if (job->stream)
-        limit = STREAM_BYTES / job->size[0];
     else
         limit = buffers ? PACKED_BYTES / widest : PIECE;
-    job->tile_columns = transposed ? even_part(job->columns) : least(job->columns, limit);
+    job->tile_columns = transposed ? even_part(job->columns) : least(columns_of_lines(job), limit);
     job->tile_rows = least(job->rows, at_least_1(limit / job->tile_columns));
     if (job->stream && !lines && !transposed)
         job->tile_rows = 1; /* so that every row's tiles begin with its own lines */
@@ -317,10 +355,9 @@ static void add_row_loop(job *job)
 static void add_column_loop(job *job)
 {
     /* One more where streamed rows begin before their first whole tile. */
-    int64_t most = job->columns + (job->stream ? EK_LINE / job->size[0] - 1 : 0);
+    int64_t tiles = (columns_of_lines(job) + job->tile_columns - 1) / job->tile_columns;
     job->column_loop = job->loops;
-    add_loop(job, (most + job->tile_columns - 1) / job->tile_columns, job->column_step,
-             job->tile_columns);
+    add_loop(job, tiles, job->column_step, job->tile_columns);
 }
 
 static void plan(const ek_layout *layout, bool large, job *job)
