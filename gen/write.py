@@ -24,12 +24,12 @@ OUTPUTS = {
     "page.md": "page/{op}.md",
 }
 
-# What is written once for all operations.
+# What is written once for all operations, under names that no operation can have.
 INDEX = {
     "ops.h": "include/einkorn/ops.h",
     "table.c": "table.c",
-    "tests.c": "test/all.c",
-    "benches.c": "bench/all.c",
+    "tests.c": "test/every-op.c",
+    "benches.c": "bench/every-op.c",
     "index.md": "page/README.md",
     "ops.mk": "ops.mk",
 }

@@ -16,12 +16,10 @@
 #include "einkorn/ops/mul.h"
 #include "einkorn/ops/sum.h"
 #include "einkorn/program.h"
-#include "op_test.h"
-#include "place.h"
-#include "problem.h"
+#include "subject.h"
 #include "values.h"
 
-enum { POISON = 0xA5, N = 64 };
+enum { N = 64 };
 
 #define MUST(call) ck_assert_msg((call) == EK_OK, "%s: %s", #call, ek_error_message())
 
@@ -95,138 +93,38 @@ static void check_floats(const ek_place *place, const float *x, float value)
 
 /* ---- every operation */
 
-/* An operation's arrays, with an output for the call and one for the program. */
-typedef struct subject {
-    const ek_place *place;
-    const ek_op_test *typed; /* whose typed call it is; null: the array call */
-    problem problem;
-    ek_array in[EK_MAX_INPUTS], out;
-    const ek_array *inputs[EK_MAX_INPUTS];
-    int64_t shape[EK_MAX_NDIM], strides[PROBLEM_NDIM];
-    size_t in_bytes[EK_MAX_INPUTS], bytes;
-    void *called, *recorded;
-} subject;
-
-static void fill_inputs(subject *s, uint64_t seed)
-{
-    for (int32_t i = 0; i < s->problem.op->inputs; i++) {
-        void *host = malloc(s->in_bytes[i] + 1);
-        ek_ordinary_values((ek_dtype)s->problem.loop->in[i], seed + (uint64_t)i,
-                           problem_size(&s->problem, i), host);
-        ek_upload(s->place, s->in[i].data, host, s->in_bytes[i]);
-        free(host);
-    }
-}
-
-static void poison(const subject *s, void *memory)
-{
-    void *host = malloc(s->bytes + 1);
-    memset(host, POISON, s->bytes);
-    ek_upload(s->place, memory, host, s->bytes);
-    free(host);
-}
-
-/* The first input in Fortran order if `strided`. */
-static void open_subject(subject *s, bool strided)
-{
-    const problem *p = &s->problem;
-    const ek_device *device = ek_queue_device(s->place->queue);
-    int32_t ndim;
-    int64_t size = 1;
-    for (int32_t i = 0; i < p->op->inputs; i++) {
-        ek_dtype dtype = (ek_dtype)p->loop->in[i];
-        void *memory;
-        s->in_bytes[i] = (size_t)problem_size(p, i) * ek_dtype_size(dtype);
-        MUST(ek_alloc(s->place->queue, s->in_bytes[i], &memory));
-        s->in[i] = ek_array_view(memory, dtype, device, p->ndim[i], (int64_t *)p->shape[i]);
-        s->inputs[i] = &s->in[i];
-    }
-    if (strided && p->op->inputs > 0) {
-        for (int32_t d = 0; d < p->ndim[0]; d++)
-            s->strides[d] = d ? s->strides[d - 1] * p->shape[0][d - 1] : 1;
-        s->in[0].strides = s->strides;
-    }
-    MUST(problem_infer(p, &ndim, s->shape));
-    for (int32_t d = 0; d < ndim; d++)
-        size *= s->shape[d];
-    s->bytes = (size_t)size * ek_dtype_size((ek_dtype)p->loop->out);
-    MUST(ek_alloc(s->place->queue, s->bytes, &s->called));
-    MUST(ek_alloc(s->place->queue, s->bytes, &s->recorded));
-    s->out = ek_array_view(s->called, (ek_dtype)p->loop->out, device, ndim, s->shape);
-}
-
-static void close_subject(subject *s)
-{
-    for (int32_t i = 0; i < s->problem.op->inputs; i++)
-        MUST(ek_free(s->place->queue, s->in[i].data));
-    MUST(ek_free(s->place->queue, s->called));
-    MUST(ek_free(s->place->queue, s->recorded));
-}
-
-static ek_status apply(subject *s, ek_queue *queue, void *out)
-{
-    const void *data[EK_MAX_INPUTS];
-    for (int32_t i = 0; i < s->problem.op->inputs; i++)
-        data[i] = s->in[i].data;
-    if (s->typed)
-        return s->typed->typed(queue, (int)(s->problem.loop - s->problem.op->loops), s->shape[0],
-                               data, out);
-    s->out.data = out;
-    return ek_apply(queue, s->problem.op, s->inputs, s->problem.param_count, s->problem.params,
-                    &s->out);
-}
-
-static void describe(const subject *s, char *text, size_t size)
-{
-    snprintf(text, size, "%s %s -> %s, %d dimensions, %s%s", s->problem.op->name,
-             ek_dtype_name(problem_dtype(s->problem.loop, s->problem.op->inputs)),
-             ek_dtype_name((ek_dtype)s->problem.loop->out), (int)s->problem.ndim[0], s->place->name,
-             s->typed ? ", typed call" : "");
-}
+enum { CALLED, RECORDED }; /* the results of a subject */
 
 /* Whether the output of the call and that of the program have the same bytes. */
-static bool same_bytes(const subject *s)
+static bool same_bytes(const ek_subject *s)
 {
-    char *call = malloc(s->bytes + 1), *program = malloc(s->bytes + 1);
-    ek_download(s->place, call, s->called, s->bytes);
-    ek_download(s->place, program, s->recorded, s->bytes);
+    void *call = ek_subject_download(s, CALLED), *program = ek_subject_download(s, RECORDED);
     bool same = memcmp(call, program, s->bytes) == 0;
     free(call);
     free(program);
     return same;
 }
 
-static bool is_poisoned(const subject *s)
-{
-    unsigned char *host = malloc(s->bytes + 1);
-    ek_download(s->place, host, s->recorded, s->bytes);
-    bool poisoned = true;
-    for (size_t i = 0; i < s->bytes && poisoned; i++)
-        poisoned = host[i] == POISON;
-    free(host);
-    return poisoned;
-}
-
-/* Recorded with one set of values and run with another, on `queue`. Products take up what is in the
- * output, so that is the same for both. */
-static void check_subject(subject *s, ek_queue *queue)
+/* Recorded with one set of values and run with another (O025), on `queue`. Products take up what is
+ * in the output, so that is the same for both. */
+static void check_subject(ek_subject *s, ek_queue *queue)
 {
     char text[160];
     ek_program *program = NULL;
-    describe(s, text, sizeof text);
-    fill_inputs(s, 1);
-    poison(s, s->recorded);
+    ek_subject_describe(s, text, sizeof text);
+    ek_subject_fill(s, 1);
+    ek_subject_poison(s, RECORDED);
     MUST(ek_record_begin(s->place->queue));
-    ek_status status = apply(s, s->place->queue, s->recorded);
+    ek_status status = ek_subject_call(s, s->place->queue, RECORDED);
     ck_assert_msg(status == EK_OK, "%s: %s", text, ek_error_message());
     MUST(ek_record_end(s->place->queue, &program));
-    if (!is_poisoned(s))
+    if (!ek_subject_is_poisoned(s, RECORDED))
         ck_abort_msg("%s: worked while it was recorded", text);
     for (uint64_t run = 2; run < 4; run++) {
-        fill_inputs(s, run);
-        poison(s, s->recorded);
-        poison(s, s->called);
-        MUST(apply(s, s->place->queue, s->called));
+        ek_subject_fill(s, run);
+        ek_subject_poison(s, RECORDED);
+        ek_subject_poison(s, CALLED);
+        MUST(ek_subject_call(s, s->place->queue, CALLED));
         MUST(ek_queue_sync(s->place->queue));
         status = ek_program_run(queue, program);
         ck_assert_msg(status == EK_OK, "%s: %s", text, ek_error_message());
@@ -241,15 +139,12 @@ static void check_problem(const ek_place *place, ek_queue *queue, const ek_op_in
                           const ek_loop *loop, int32_t ndim, const int64_t *shape, unsigned axes)
 {
     for (int strided = 0; strided < 2; strided++) {
-        subject s = {.place = place}; /* its parameters point into it */
-        problem_init(&s.problem, op, loop, ndim, shape);
-        if (problem_form_of(op) == FORM_GEMM)
-            problem_gemm(&s.problem, &(gemm_size){2, shape[0], shape[1], 33, true, false, 2, 3});
-        if (problem_form_of(op) == FORM_REDUCTION && !problem_reduce(&s.problem, axes, false))
+        ek_subject s;
+        ek_subject_layout layout = {ndim, shape, axes, strided};
+        if (!ek_subject_open(&s, place, op, loop, &layout))
             continue;
-        open_subject(&s, strided);
         check_subject(&s, queue);
-        close_subject(&s);
+        ek_subject_close(&s);
     }
 }
 
@@ -272,16 +167,17 @@ END_TEST
 
 START_TEST(every_typed_call)
 {
-    static const int64_t sizes[] = {37, 40000};
-    const ek_op_test *test = ek_op_tests[_i];
+    static const int64_t lengths[][3] = {{3, 37, 1}, {2, 37, 5}, {1, 40000, 1}},
+                         product[] = {2, 150, 70};
+    const ek_typed_test *test = ek_typed_tests[_i];
     const ek_place *place;
     for (int at = 0; (place = place_of(at)); at++) {
-        for (int i = 0; i < 2 * test->info->loop_count; i++) {
-            subject s = {.place = place, .typed = test};
-            problem_init(&s.problem, test->info, &test->info->loops[i / 2], 1, &sizes[i % 2]);
-            open_subject(&s, false);
+        for (int i = 0; i < 3 * test->info->loop_count; i++) {
+            ek_subject s;
+            bool large = i % 3 == 2 && problem_form_of(test->info) == FORM_GEMM;
+            ek_subject_open_typed(&s, place, test, i / 3, large ? product : lengths[i % 3]);
             check_subject(&s, place->queue);
-            close_subject(&s);
+            ek_subject_close(&s);
         }
     }
 }
@@ -709,7 +605,7 @@ static Suite *programs_suite(void)
     TCase *operations = tcase_create("operations");
     tcase_set_timeout(operations, 120);
     tcase_add_loop_test(operations, every_operation, 0, ek_op_count);
-    tcase_add_loop_test(operations, every_typed_call, 0, ek_op_test_count);
+    tcase_add_loop_test(operations, every_typed_call, 0, ek_typed_test_count);
     suite_add_tcase(suite, operations);
     TCase *programs = tcase_create("programs");
     tcase_set_timeout(programs, 60);

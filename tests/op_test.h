@@ -1,4 +1,4 @@
-/* What a generated test file says of an elementwise operation. */
+/* What generated test files say of operations. */
 #ifndef EK_OP_TEST_H
 #define EK_OP_TEST_H
 
@@ -25,7 +25,23 @@ typedef struct ek_op_test {
     const double *edges;
 } ek_op_test;
 
+/* The elementwise operations. */
 extern const ek_op_test *const ek_op_tests[];
 extern const int ek_op_test_count;
+
+/* The typed calls of an operation of any kind. */
+typedef struct ek_typed_test {
+    const ek_op_info *info;
+
+    /* That of info->loops[loop], given three lengths: of x[outer][n][inner] where the kind works
+     * along an axis; one with as many elements where it is elementwise; `outer` products
+     * C[n][n] = A[n][inner] B[inner][n]. */
+    ek_status (*call)(ek_queue *queue, int loop, const int64_t *lengths, const void *const *in,
+                      void *out);
+} ek_typed_test;
+
+/* All operations, in the order of ek_ops. */
+extern const ek_typed_test *const ek_typed_tests[];
+extern const int ek_typed_test_count;
 
 #endif
