@@ -107,7 +107,7 @@ static ek_status direct_gemm(void *context, int64_t times, double *ns)
         result = direct_call(g);
     ek_cuda_guard_leave(&guard);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail("cublasGemmEx", "cublasGemmEx", result);
+        return ek_cublas_fail(g->queue, "cublasGemmEx", "cublasGemmEx", result);
     EK_TRY(status);
     return elapsed(g, ns);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "check_guards.h"
 #include "counts.h"
 #include "cuda/launch.h"
 #include "einkorn/array.h"
@@ -14,27 +15,6 @@
 #include "einkorn/ops/sum.h"
 #include "einkorn/program.h"
 #include "fake.h"
-
-enum { DEVICES = 2 };
-
-#define OK(call) ck_assert_msg((call) == EK_OK, "%s: %s", #call, ek_error_message())
-
-static ek_queue *open_queue(const char *name)
-{
-    ek_device *device = NULL;
-    ek_queue *queue = NULL;
-    OK(ek_device_open(name, &device));
-    OK(ek_queue_open(device, &queue));
-    ek_device_close(device); /* the queue keeps it */
-    return queue;
-}
-
-static float *floats(ek_queue *queue, size_t n)
-{
-    void *memory = NULL;
-    OK(ek_alloc(queue, n * sizeof(float), &memory));
-    return memory;
-}
 
 /* ---- what a call of each sort does, in one function that stops at the first failure */
 
@@ -129,35 +109,15 @@ static ek_status use_device(const char *name)
     return status;
 }
 
-static const char *const device_names[DEVICES] = {"cuda:0", "cuda:1"};
-
 /* ---- the caller's context */
-
-static void set_current(int which, CUcontext *context)
-{
-    *context = NULL;
-    fake.init(0);
-    if (which >= 0) {
-        ck_assert_int_eq(fake.retain(context, which), CUDA_SUCCESS);
-        ck_assert_int_eq(fake.push(*context), CUDA_SUCCESS);
-    }
-}
-
-static CUcontext current(void)
-{
-    CUcontext context = NULL;
-    fake.current(&context);
-    return context;
-}
 
 /* Context of none, of device 0, of device 1; each with work on both devices. */
 START_TEST(context_stays)
 {
-    CUcontext mine;
-    set_current(_i - 1, &mine);
-    for (int device = 0; device < DEVICES; device++) {
-        OK(use_device(device_names[device]));
-        ck_assert_ptr_eq(current(), mine);
+    CUcontext mine = fake_set_current(_i - 1);
+    for (int device = 0; device < FAKE_DEVICES; device++) {
+        OK(use_device(fake_device_names[device]));
+        ck_assert_ptr_eq(fake_current(), mine);
     }
     ck_assert_int_eq(fake.context_failures(), 0);
 }
@@ -166,8 +126,7 @@ END_TEST
 /* Nothing is pushed where the right context is current already. */
 START_TEST(no_needless_push)
 {
-    CUcontext mine;
-    set_current(1, &mine);
+    fake_set_current(1);
     int pushes = fake.calls("cuCtxPushCurrent");
     OK(use_device("cuda:1"));
     ck_assert_int_eq(fake.calls("cuCtxPushCurrent"), pushes);
@@ -199,8 +158,7 @@ enum { FAILING = sizeof failing / sizeof failing[0] };
 START_TEST(failures_leave_things_usable)
 {
     const char *entry = failing[_i % FAILING];
-    CUcontext mine;
-    set_current(_i < FAILING ? -1 : 1, &mine);
+    CUcontext mine = fake_set_current(_i < FAILING ? -1 : 1);
     int alive = fake.alive();
     ek_status status = EK_DEVICE_ERROR;
     for (int n = 1; status != EK_OK; n++) {
@@ -208,7 +166,7 @@ START_TEST(failures_leave_things_usable)
         fake.fail_call(entry, n, CUDA_ERROR_UNKNOWN);
         status = use_device("cuda:0");
         fake.fail_call(entry, 0, 0);
-        ck_assert_ptr_eq(current(), mine);
+        ck_assert_ptr_eq(fake_current(), mine);
         ck_assert_int_eq(fake.alive(), alive);
         ck_assert_int_le(fake.libraries(), 2);
         if (status == EK_OK)
@@ -223,7 +181,7 @@ END_TEST
 
 START_TEST(out_of_memory)
 {
-    ek_queue *queue = open_queue("cuda");
+    ek_queue *queue = fake_queue("cuda");
     void *memory = queue;
     fake.fail_call("cuMemAllocFromPoolAsync", 1, CUDA_ERROR_OUT_OF_MEMORY);
     ck_assert_int_eq(ek_alloc(queue, 4096, &memory), EK_OUT_OF_MEMORY);
@@ -238,12 +196,13 @@ END_TEST
 /* What earlier work did wrong is named asynchronous, whichever call hears of it. */
 START_TEST(asynchronous_failures)
 {
-    ek_queue *queue = open_queue("cuda");
-    float *x = floats(queue, 8);
+    ek_queue *queue = fake_queue("cuda");
+    float *x = fake_floats(queue, 8);
     fake.fail_call("cuStreamSynchronize", 1, CUDA_ERROR_LAUNCH_FAILED);
     ck_assert_int_eq(ek_queue_sync(queue), EK_ASYNC_ERROR);
     ck_assert_str_eq(ek_error_message(), "ek_queue_sync: earlier asynchronous work failed: "
-                                         "unspecified launch failure");
+                                         "unspecified launch failure (seen by "
+                                         "cuStreamSynchronize)");
     fake.fail_call("cuLaunchKernel", 1, CUDA_ERROR_LAUNCH_FAILED);
     ck_assert_int_eq(ek_add_f32(queue, 8, x, x, x), EK_ASYNC_ERROR);
     ck_assert_str_eq(ek_error_message(),
@@ -269,7 +228,7 @@ END_TEST
 START_TEST(too_high_index)
 {
     ek_device *device = NULL;
-    ck_assert_int_eq(ek_device_count(EK_DEVICE_CUDA), DEVICES);
+    ck_assert_int_eq(ek_device_count(EK_DEVICE_CUDA), FAKE_DEVICES);
     ck_assert_int_eq(ek_device_open("cuda:2", &device), EK_NO_DEVICE);
     ck_assert_ptr_null(device);
 }
@@ -279,9 +238,9 @@ END_TEST
 
 START_TEST(launches_reach_their_queue)
 {
-    for (int i = 0; i < DEVICES; i++) {
-        ek_queue *queue = open_queue(device_names[i]);
-        float *x = floats(queue, 10000);
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        ek_queue *queue = fake_queue(fake_device_names[i]);
+        float *x = fake_floats(queue, 10000);
         OK(ek_add_f32(queue, 10000, x, x, x));
         ek_fake_launch launch = fake.last_launch();
         ck_assert_str_eq(launch.kernel, "ek_add_f32");
@@ -297,10 +256,9 @@ END_TEST
 /* A warm typed call is one call of the driver, whatever is current. */
 START_TEST(one_driver_call)
 {
-    CUcontext mine;
-    set_current(_i - 1, &mine);
-    ek_queue *queue = open_queue("cuda:1");
-    float *x = floats(queue, 8);
+    fake_set_current(_i - 1);
+    ek_queue *queue = fake_queue("cuda:1");
+    float *x = fake_floats(queue, 8);
     OK(ek_add_f32(queue, 8, x, x, x));
     int calls = fake.calls(NULL);
     OK(ek_add_f32(queue, 8, x, x, x));
@@ -312,8 +270,8 @@ END_TEST
 
 START_TEST(refused_and_empty_calls_launch_nothing)
 {
-    ek_queue *queue = open_queue("cuda");
-    float *x = floats(queue, 16);
+    ek_queue *queue = fake_queue("cuda");
+    float *x = fake_floats(queue, 16);
     int calls = fake.calls(NULL);
     OK(ek_add_f32(queue, 0, x, x, x));
     OK(ek_add_f32(queue, 0, NULL, NULL, NULL));
@@ -337,8 +295,8 @@ END_TEST
 /* Which kernel a layout gets: the order of dimensions alone does not make it another one. */
 START_TEST(layouts_choose_kernels)
 {
-    ek_queue *queue = open_queue("cuda");
-    float *x = floats(queue, 64);
+    ek_queue *queue = fake_queue("cuda");
+    float *x = fake_floats(queue, 64);
     int64_t shape[] = {4, 8}, columns[] = {1, 4}, row[] = {0, 1}, wide[] = {8, 1};
     ek_array a = ek_array_view(x, EK_F32, ek_queue_device(queue), 2, shape);
     ek_array out = ek_array_view(x + 32, EK_F32, ek_queue_device(queue), 2, shape);
@@ -361,8 +319,8 @@ END_TEST
 
 static void *first_call(void *barrier)
 {
-    ek_queue *queue = open_queue("cuda");
-    float *x = floats(queue, 8);
+    ek_queue *queue = fake_queue("cuda");
+    float *x = fake_floats(queue, 8);
     pthread_barrier_wait(barrier);
     OK(ek_add_f32(queue, 8, x, x, x));
     OK(ek_lt_f32(queue, 8, x, x, (ek_b8 *)x + 16 * sizeof(float)));
@@ -391,22 +349,12 @@ END_TEST
 
 /* ---- queues of an application's streams, workspace */
 
-static CUstream make_stream(int device)
-{
-    CUcontext context, popped;
-    CUstream stream = NULL;
-    set_current(device, &context);
-    ck_assert_int_eq(fake.stream_create(&stream, CU_STREAM_DEFAULT), CUDA_SUCCESS);
-    fake.pop(&popped);
-    return stream;
-}
-
 START_TEST(wrapped_streams)
 {
     ek_device *device = NULL;
     ek_queue *queue = NULL;
     OK(ek_device_open("cuda:1", &device));
-    CUstream other = make_stream(0), mine = make_stream(1);
+    CUstream other = fake_stream(0), mine = fake_stream(1);
     ck_assert_int_eq(ek_queue_wrap_stream(device, other, &queue), EK_DEVICE_MISMATCH);
     ck_assert_int_eq(ek_queue_wrap_stream(device, NULL, &queue), EK_UNSUPPORTED);
     ck_assert_int_eq(ek_queue_wrap_stream(device, CU_STREAM_LEGACY, &queue), EK_UNSUPPORTED);
@@ -424,7 +372,7 @@ END_TEST
 
 START_TEST(workspace_grows_and_stays)
 {
-    ek_queue *queue = open_queue("cuda");
+    ek_queue *queue = fake_queue("cuda");
     void *small = NULL, *same = NULL, *large = NULL;
     OK(ek_cuda_workspace(queue, 1000, &small));
     OK(ek_cuda_workspace(queue, 2000, &same));
@@ -448,19 +396,18 @@ END_TEST
 
 START_TEST(programs_are_graphs)
 {
-    CUcontext mine;
-    set_current(_i - 1, &mine);
+    CUcontext mine = fake_set_current(_i - 1);
     int alive = fake.alive();
-    ek_queue *queue = open_queue("cuda:1"), *other = open_queue("cuda:1");
-    ek_queue *elsewhere = open_queue("cuda:0");
+    ek_queue *queue = fake_queue("cuda:1"), *other = fake_queue("cuda:1");
+    ek_queue *elsewhere = fake_queue("cuda:0");
     ek_program *program = NULL;
-    float *x = floats(queue, 8);
+    float *x = fake_floats(queue, 8);
     OK(ek_record_begin(queue));
     OK(ek_add_f32(queue, 8, x, x, x));
     OK(ek_lt_f32(queue, 4, x, x, (ek_b8 *)(x + 4)));
     ck_assert_int_eq(fake.kernels(), 0);
     OK(ek_record_end(queue, &program));
-    ck_assert_ptr_eq(current(), mine);
+    ck_assert_ptr_eq(fake_current(), mine);
     int calls = fake.calls(NULL);
     OK(ek_program_run(other, program)); /* is one call of the driver */
     ck_assert_int_eq(fake.calls(NULL), calls + 1);
@@ -482,7 +429,7 @@ END_TEST
 /* A recording takes its workspace from the program, and the queue has its own again afterwards. */
 START_TEST(programs_keep_their_memory)
 {
-    ek_queue *queue = open_queue("cuda");
+    ek_queue *queue = fake_queue("cuda");
     ek_program *program = NULL;
     void *own = NULL, *small = NULL, *same = NULL, *large = NULL, *reused = NULL;
     OK(ek_cuda_workspace(queue, 1000, &own));
@@ -516,9 +463,9 @@ END_TEST
 /* A call that was recorded in part is the end of the recording, but not of the queue. */
 START_TEST(programs_are_whole)
 {
-    ek_queue *queue = open_queue("cuda");
+    ek_queue *queue = fake_queue("cuda");
     ek_program *program = NULL;
-    float *x = floats(queue, 10002);
+    float *x = fake_floats(queue, 10002);
     OK(ek_record_begin(queue));
     fake.fail_call("cuLaunchKernel", 2, CUDA_ERROR_UNKNOWN);
     ck_assert_int_eq(ek_sum_f32(queue, 1, 5000, 2, x, x + 10000), EK_DEVICE_ERROR);
@@ -536,7 +483,7 @@ END_TEST
 
 START_TEST(dropped_recordings)
 {
-    ek_queue *queue = open_queue("cuda");
+    ek_queue *queue = fake_queue("cuda");
     OK(ek_record_begin(queue));
     OK(record_calls(queue));
     ek_queue_close(queue);
@@ -552,7 +499,7 @@ START_TEST(captured_streams)
     ek_queue *queue = NULL;
     CUgraph graph = NULL;
     OK(ek_device_open("cuda:1", &device));
-    CUstream mine = make_stream(1);
+    CUstream mine = fake_stream(1);
     OK(ek_queue_wrap_stream(device, mine, &queue));
     fake.stream_begin_capture(mine, CU_STREAM_CAPTURE_MODE_RELAXED);
     ck_assert_int_eq(ek_record_begin(queue), EK_UNSUPPORTED);
@@ -571,12 +518,11 @@ END_TEST
 START_TEST(programs_copy)
 {
     enum { N = 8 };
-    ek_queue *queue = open_queue("cuda:0"), *other = open_queue("cuda:1");
+    ek_queue *queue = fake_queue("cuda:0"), *other = fake_queue("cuda:1");
     ek_program *program = NULL;
-    CUcontext context;
-    set_current(0, &context);
+    fake_set_current(0);
     int64_t shape[] = {2, N / 2}, gaps[] = {N, 2};
-    float *x = floats(queue, N), *away = floats(other, N), *pinned, pageable[N];
+    float *x = fake_floats(queue, N), *away = fake_floats(other, N), *pinned, pageable[N];
     ck_assert_int_eq(fake.host_alloc((void **)&pinned, 2 * N * sizeof *pinned, 0), CUDA_SUCCESS);
     ek_array device = ek_array_view(x, EK_F32, ek_queue_device(queue), 2, shape);
     ek_array far = ek_array_view(away, EK_F32, ek_queue_device(other), 2, shape);
@@ -648,9 +594,8 @@ static void check_copy(ek_queue *queue, place *dst, place *src, int64_t dst_pitc
 
 START_TEST(copies)
 {
-    CUcontext mine;
-    set_current(_i - 1, &mine);
-    ek_queue *queue = open_queue("cuda:0"), *other = open_queue("cuda:1");
+    CUcontext mine = fake_set_current(_i - 1);
+    ek_queue *queue = fake_queue("cuda:0"), *other = fake_queue("cuda:1");
     unsigned char pageable[BYTES];
     place places[PLACES] = {{NULL, EK_DEVICE_CUDA, 0},
                             {NULL, EK_DEVICE_CUDA, 1},
@@ -669,7 +614,7 @@ START_TEST(copies)
             check_copy(queue, dst, src, 12, 0, 7, 5);
             check_copy(queue, dst, src, 7, 7, 0, 5);
             ck_assert_int_eq(fake.calls("cuStreamSynchronize") - syncs, i == 2 ? 4 : 0);
-            ck_assert_ptr_eq(current(), mine);
+            ck_assert_ptr_eq(fake_current(), mine);
         }
     }
     ck_assert_int_eq(fake.context_failures(), 0);
@@ -684,9 +629,8 @@ END_TEST
 /* Pinned memory needs no waiting, whether the array says that it is pinned or not. */
 START_TEST(pinned_copies_do_not_wait)
 {
-    ek_queue *queue = open_queue("cuda:1");
-    CUcontext context;
-    set_current(1, &context);
+    ek_queue *queue = fake_queue("cuda:1");
+    fake_set_current(1);
     place device = {NULL, EK_DEVICE_CUDA, 1}, pinned = {NULL, EK_DEVICE_CPU, 0};
     OK(ek_alloc(queue, BYTES, (void **)&device.data));
     ck_assert_int_eq(fake.host_alloc((void **)&pinned.data, BYTES, 0), CUDA_SUCCESS);
@@ -705,7 +649,7 @@ static Suite *guards_suite(void)
 {
     Suite *suite = suite_create("guards");
     TCase *contexts = tcase_create("contexts");
-    tcase_add_loop_test(contexts, context_stays, 0, DEVICES + 1);
+    tcase_add_loop_test(contexts, context_stays, 0, FAKE_DEVICES + 1);
     tcase_add_test(contexts, no_needless_push);
     suite_add_tcase(suite, contexts);
     TCase *failures = tcase_create("failures");
@@ -717,7 +661,7 @@ static Suite *guards_suite(void)
     suite_add_tcase(suite, failures);
     TCase *launches = tcase_create("launches");
     tcase_add_test(launches, launches_reach_their_queue);
-    tcase_add_loop_test(launches, one_driver_call, 0, DEVICES + 1);
+    tcase_add_loop_test(launches, one_driver_call, 0, FAKE_DEVICES + 1);
     tcase_add_test(launches, refused_and_empty_calls_launch_nothing);
     tcase_add_test(launches, layouts_choose_kernels);
     tcase_add_test(launches, threads_load_once);
@@ -727,7 +671,7 @@ static Suite *guards_suite(void)
     tcase_add_test(queues, workspace_grows_and_stays);
     suite_add_tcase(suite, queues);
     TCase *programs = tcase_create("programs");
-    tcase_add_loop_test(programs, programs_are_graphs, 0, DEVICES + 1);
+    tcase_add_loop_test(programs, programs_are_graphs, 0, FAKE_DEVICES + 1);
     tcase_add_test(programs, programs_keep_their_memory);
     tcase_add_test(programs, programs_are_whole);
     tcase_add_test(programs, dropped_recordings);
@@ -735,9 +679,12 @@ static Suite *guards_suite(void)
     tcase_add_test(programs, programs_copy);
     suite_add_tcase(suite, programs);
     TCase *copying = tcase_create("copies");
-    tcase_add_loop_test(copying, copies, 0, DEVICES + 1);
+    tcase_add_loop_test(copying, copies, 0, FAKE_DEVICES + 1);
     tcase_add_test(copying, pinned_copies_do_not_wait);
     suite_add_tcase(suite, copying);
+    suite_add_tcase(suite, devices_case());
+    suite_add_tcase(suite, products_case());
+    suite_add_tcase(suite, late_errors_case());
     return suite;
 }
 

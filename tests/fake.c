@@ -1,9 +1,12 @@
 #include "fake.h"
 
+#include <check.h>
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "einkorn/memory.h"
 
 #define SYMBOL_(entry) #entry
 #define SYMBOL(entry) SYMBOL_(entry)
@@ -23,9 +26,14 @@ static const struct {
     ENTRY(libraries, ek_fake_libraries),
     ENTRY(last_launch, ek_fake_last_launch),
     ENTRY(kernels, ek_fake_kernels),
+    ENTRY(kernels_of, ek_fake_kernels_of),
+    ENTRY(fail_any, ek_fake_fail_any),
+    ENTRY(failed, ek_fake_failed),
+    ENTRY(break_device, ek_fake_break),
     ENTRY(init, cuInit),
     ENTRY(retain, cuDevicePrimaryCtxRetain),
     ENTRY(release, cuDevicePrimaryCtxRelease),
+    ENTRY(state, cuDevicePrimaryCtxGetState),
     ENTRY(push, cuCtxPushCurrent),
     ENTRY(pop, cuCtxPopCurrent),
     ENTRY(current, cuCtxGetCurrent),
@@ -39,10 +47,12 @@ static const struct {
 
 fake_driver fake;
 
+const char *const fake_device_names[FAKE_DEVICES] = {"cuda:0", "cuda:1"};
+
 int fake_open(void)
 {
     void *library = dlopen("tests/fake_cuda/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
+    if (!library || !dlopen("tests/fake_cuda/libcublas.so", RTLD_NOW | RTLD_LOCAL)) {
         fprintf(stderr, "%s (run it in the build folder)\n", dlerror());
         return 0;
     }
@@ -51,4 +61,49 @@ int fake_open(void)
         memcpy((char *)&fake + entries[i].offset, &entry, sizeof entry);
     }
     return 1;
+}
+
+CUcontext fake_set_current(int device)
+{
+    CUcontext context = NULL;
+    fake.init(0);
+    if (device >= 0) {
+        ck_assert_int_eq(fake.retain(&context, device), CUDA_SUCCESS);
+        ck_assert_int_eq(fake.push(context), CUDA_SUCCESS);
+    }
+    return context;
+}
+
+CUcontext fake_current(void)
+{
+    CUcontext context = NULL;
+    fake.current(&context);
+    return context;
+}
+
+CUstream fake_stream(int device)
+{
+    CUcontext popped;
+    CUstream stream = NULL;
+    fake_set_current(device);
+    ck_assert_int_eq(fake.stream_create(&stream, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+    fake.pop(&popped);
+    return stream;
+}
+
+ek_queue *fake_queue(const char *name)
+{
+    ek_device *device = NULL;
+    ek_queue *queue = NULL;
+    ck_assert_msg(ek_device_open(name, &device) == EK_OK, "%s", ek_error_message());
+    ck_assert_msg(ek_queue_open(device, &queue) == EK_OK, "%s", ek_error_message());
+    ek_device_close(device);
+    return queue;
+}
+
+float *fake_floats(ek_queue *queue, size_t n)
+{
+    void *memory = NULL;
+    ck_assert_msg(ek_alloc(queue, n * sizeof(float), &memory) == EK_OK, "%s", ek_error_message());
+    return memory;
 }

@@ -30,7 +30,7 @@ ek_status ek_queue_wrap_stream(ek_device *device, void *stream, ek_queue **queue
 /* Waits for the queue's work, then closes it. A null pointer is allowed. */
 void ek_queue_close(ek_queue *queue);
 
-/* Waits until all work of the queue is done. Reports what failed asynchronously. */
+/* Waits until all work of the queue is done. EK_ASYNC_ERROR if some of it failed. */
 ek_status ek_queue_sync(ek_queue *queue);
 
 ek_device *ek_queue_device(const ek_queue *queue);

@@ -24,10 +24,6 @@ static const struct {
     ENTRY(set_workspace, cublasSetWorkspace_v2),
     ENTRY(set_math_mode, cublasSetMathMode),
     ENTRY(status_string, cublasGetStatusString),
-    ENTRY(sgemm, cublasSgemmStridedBatched_64),
-    ENTRY(dgemm, cublasDgemmStridedBatched_64),
-    ENTRY(cgemm, cublasCgemmStridedBatched_64),
-    ENTRY(zgemm, cublasZgemmStridedBatched_64),
     ENTRY(gemm_ex, cublasGemmStridedBatchedEx_64),
 };
 
@@ -82,9 +78,15 @@ static void open_cublas(void)
     usable = true;
 }
 
-ek_status ek_cublas_fail(const char *name, const char *entry, cublasStatus_t result)
+/* cuBLAS has one word for all that goes wrong on a device; the driver knows if it was earlier work.
+ */
+ek_status ek_cublas_fail(const ek_queue *queue, const char *name, const char *entry,
+                         cublasStatus_t result)
 {
     ek_status status = EK_DEVICE_ERROR;
+    CUresult earlier = ek_cuda_earlier(queue);
+    if (earlier != CUDA_SUCCESS)
+        return ek_cuda_queue_fail(queue, name, entry, earlier);
     if (result == CUBLAS_STATUS_ALLOC_FAILED)
         status = EK_OUT_OF_MEMORY;
     else if (result == CUBLAS_STATUS_NOT_SUPPORTED || result == CUBLAS_STATUS_ARCH_MISMATCH)
@@ -98,16 +100,16 @@ static ek_status set_up(ek_cuda_queue *queue, cublasHandle_t handle)
 {
     cublasStatus_t result = ek_cublas.set_stream(handle, ek_cuda_stream_of(&queue->base.head));
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasSetStream", result);
+        return ek_cublas_fail(&queue->base.head, call, "cublasSetStream", result);
     EK_TRY(ek_cuda_alloc(&queue->base.head, workspace_bytes, &queue->cublas_workspace));
     result = ek_cublas.set_workspace(handle, queue->cublas_workspace, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasSetWorkspace", result);
+        return ek_cublas_fail(&queue->base.head, call, "cublasSetWorkspace", result);
     result = ek_cublas.set_math_mode(
         handle,
         (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasSetMathMode", result);
+        return ek_cublas_fail(&queue->base.head, call, "cublasSetMathMode", result);
     return EK_OK;
 }
 
@@ -116,7 +118,7 @@ static ek_status make_handle(ek_cuda_queue *queue)
     cublasHandle_t handle = NULL;
     cublasStatus_t result = ek_cublas.create(&handle);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasCreate", result);
+        return ek_cublas_fail(&queue->base.head, call, "cublasCreate", result);
     queue->cublas = handle;
     ek_status status = set_up(queue, handle);
     if (status != EK_OK)
@@ -132,6 +134,7 @@ ek_status ek_cublas_handle(ek_queue *queue, cublasHandle_t *handle)
         if (!usable)
             return ek_fail(EK_UNSUPPORTED, "%s: %s", call, why_not);
         ek_cuda_guard guard;
+        EK_TRY(ek_cuda_check_not_captured(queue, "it cannot get a workspace for cuBLAS"));
         EK_TRY(ek_cuda_guard_enter(call, cuda->base.device, &guard));
         ek_status status = make_handle(cuda);
         ek_cuda_guard_leave(&guard);
@@ -158,7 +161,7 @@ ek_status ek_cublas_enter_program(ek_queue *queue)
     cublasStatus_t result =
         ek_cublas.set_workspace(ek_cuda_queue_of(queue)->cublas, memory, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasSetWorkspace", result);
+        return ek_cublas_fail(queue, call, "cublasSetWorkspace", result);
     return EK_OK;
 }
 

@@ -16,10 +16,6 @@ typedef struct ek_cublas_table {
     __typeof__(cublasSetWorkspace_v2) *set_workspace;
     __typeof__(cublasSetMathMode) *set_math_mode;
     __typeof__(cublasGetStatusString) *status_string;
-    __typeof__(cublasSgemmStridedBatched_64) *sgemm;
-    __typeof__(cublasDgemmStridedBatched_64) *dgemm;
-    __typeof__(cublasCgemmStridedBatched_64) *cgemm;
-    __typeof__(cublasZgemmStridedBatched_64) *zgemm;
     __typeof__(cublasGemmStridedBatchedEx_64) *gemm_ex;
 } ek_cublas_table;
 
@@ -35,8 +31,9 @@ ek_status ek_cublas_handle(ek_queue *queue, cublasHandle_t *handle);
 ek_status ek_cublas_enter_program(ek_queue *queue);
 void ek_cublas_leave_program(ek_queue *queue);
 
-/* Fails with the operation, the entry point and cuBLAS's own words. */
-ek_status ek_cublas_fail(const char *call, const char *entry, cublasStatus_t result)
-    __attribute__((cold));
+/* Fails with the operation, the entry point and cuBLAS's own words, or as ek_cuda_queue_fail does
+ * if earlier work of the queue has failed. */
+ek_status ek_cublas_fail(const ek_queue *queue, const char *call, const char *entry,
+                         cublasStatus_t result) __attribute__((cold));
 
 #endif

@@ -44,6 +44,8 @@ static const struct {
     ENTRY(cuStreamCreate),
     ENTRY(cuStreamDestroy),
     ENTRY(cuStreamGetCtx),
+    ENTRY(cuStreamIsCapturing),
+    ENTRY(cuStreamQuery),
     ENTRY(cuStreamSynchronize),
     ENTRY(cuStreamWaitEvent),
     ENTRY(cuEventCreate),
@@ -159,11 +161,17 @@ static ek_status status_of(CUresult result)
     }
 }
 
-ek_status ek_cuda_fail(const char *call, const char *entry, CUresult result)
+ek_status ek_cuda_fail_after(const char *given, const char *call, const char *entry,
+                             CUresult result)
 {
     ek_status status = status_of(result);
-    if (status == EK_ASYNC_ERROR)
-        return ek_fail(status, "%s: earlier asynchronous work failed: %s (seen by %s)", call,
-                       error_text(result), entry);
-    return ek_fail(status, "%s: %s: %s", call, entry, error_text(result));
+    if (status != EK_ASYNC_ERROR)
+        return ek_fail(status, "%s: %s: %s", call, entry, error_text(result));
+    return ek_fail(status, "%s: earlier asynchronous work failed%s%s: %s (seen by %s)", call,
+                   given ? " at or before ek_" : "", given ? given : "", error_text(result), entry);
+}
+
+ek_status ek_cuda_fail(const char *call, const char *entry, CUresult result)
+{
+    return ek_cuda_fail_after(NULL, call, entry, result);
 }

@@ -39,6 +39,8 @@ typedef struct ek_cuda_table {
     __typeof__(cuStreamCreate) *cuStreamCreate;
     __typeof__(cuStreamDestroy) *cuStreamDestroy;
     __typeof__(cuStreamGetCtx) *cuStreamGetCtx;
+    __typeof__(cuStreamIsCapturing) *cuStreamIsCapturing;
+    __typeof__(cuStreamQuery) *cuStreamQuery;
     __typeof__(cuStreamSynchronize) *cuStreamSynchronize;
     __typeof__(cuStreamWaitEvent) *cuStreamWaitEvent;
     __typeof__(cuEventCreate) *cuEventCreate;
@@ -70,6 +72,10 @@ int32_t ek_cuda_devices(const char **reason);
 /* Fails with what the driver says of `result`, which `entry` returned: "ek_alloc: cuMem...: out of
  * memory". Failures of earlier work, which any entry may return, are named asynchronous. */
 ek_status ek_cuda_fail(const char *call, const char *entry, CUresult result) __attribute__((cold));
+
+/* The same where it is known what the device was given last ("add"; null: it is not). */
+ek_status ek_cuda_fail_after(const char *given, const char *call, const char *entry,
+                             CUresult result) __attribute__((cold));
 
 /* Returns from the calling function with the failure of a driver entry. */
 #define EK_CUDA_TRY(call, entry, args)                                                             \

@@ -6,11 +6,17 @@
 typedef struct cuda_event {
     ek_event base;
     CUevent event;
+    const char *given; /* what the queue that recorded it had been given last */
 } cuda_event;
 
 static CUevent event_of(const ek_event *event)
 {
     return ((const cuda_event *)event)->event;
+}
+
+static ek_status fail(const ek_event *event, const char *call, const char *entry, CUresult result)
+{
+    return ek_cuda_fail_after(((const cuda_event *)event)->given, call, entry, result);
 }
 
 ek_status ek_cuda_event_open(ek_device *device, ek_event **event)
@@ -43,20 +49,24 @@ void ek_cuda_event_free(ek_event *event)
 
 ek_status ek_cuda_event_record(ek_event *event, ek_queue *queue)
 {
-    EK_CUDA_TRY("ek_event_record", cuEventRecord, (event_of(event), ek_cuda_stream_of(queue)));
+    EK_CUDA_QUEUE_TRY(queue, "ek_event_record", cuEventRecord,
+                      (event_of(event), ek_cuda_stream_of(queue)));
+    ((cuda_event *)event)->given = ek_cuda_queue_of(queue)->given;
     return EK_OK;
 }
 
 ek_status ek_cuda_event_wait(ek_event *event, ek_queue *queue)
 {
-    EK_CUDA_TRY("ek_event_wait", cuStreamWaitEvent,
-                (ek_cuda_stream_of(queue), event_of(event), CU_EVENT_WAIT_DEFAULT));
+    EK_CUDA_QUEUE_TRY(queue, "ek_event_wait", cuStreamWaitEvent,
+                      (ek_cuda_stream_of(queue), event_of(event), CU_EVENT_WAIT_DEFAULT));
     return EK_OK;
 }
 
 ek_status ek_cuda_event_sync(ek_event *event)
 {
-    EK_CUDA_TRY("ek_event_sync", cuEventSynchronize, (event_of(event)));
+    CUresult result = ek_cu.cuEventSynchronize(event_of(event));
+    if (result != CUDA_SUCCESS)
+        return fail(event, "ek_event_sync", "cuEventSynchronize", result);
     return EK_OK;
 }
 
@@ -64,7 +74,7 @@ ek_status ek_cuda_event_query(ek_event *event, int *reached)
 {
     CUresult result = ek_cu.cuEventQuery(event_of(event));
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        return ek_cuda_fail("ek_event_query", "cuEventQuery", result);
+        return fail(event, "ek_event_query", "cuEventQuery", result);
     *reached = result == CUDA_SUCCESS;
     return EK_OK;
 }

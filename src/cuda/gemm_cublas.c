@@ -1,6 +1,7 @@
 /* The fast matrix product on CUDA: cuBLAS. */
 #include "cuda/cublas.h"
 #include "cuda/guard.h"
+#include "cuda/queue.h"
 #include "cuda/run_gemm.h"
 #include "program.h"
 
@@ -63,8 +64,8 @@ static ek_status run_checked(ek_queue *queue, const char *call, cublasHandle_t h
     if (EK_UNLIKELY(recording))
         ek_cublas_leave_program(queue);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(call, "cublasGemmStridedBatchedEx", result);
-    return EK_OK;
+        return ek_cublas_fail(queue, call, "cublasGemmStridedBatchedEx", result);
+    return ek_cuda_given(queue, "gemm");
 }
 
 ek_status ek_cuda_gemm_cublas(ek_queue *queue, const char *call, ek_gemm_fn *exact,
@@ -79,9 +80,11 @@ ek_status ek_cuda_gemm_cublas(ek_queue *queue, const char *call, ek_gemm_fn *exa
         return exact(queue, problem);
     cublasHandle_t handle;
     ek_cuda_guard guard;
-    EK_TRY(ek_cublas_handle(queue, &handle));
-    EK_TRY(ek_cuda_guard_enter(call, ek_queue_device(queue), &guard));
-    ek_status status = run_checked(queue, call, handle, &turned, &a, &b, ldc);
+    ek_status status = ek_cublas_handle(queue, &handle);
+    if (EK_UNLIKELY(status != EK_OK))
+        return status == EK_UNSUPPORTED ? status : ek_recorded(queue, status);
+    EK_TRY(ek_recorded(queue, ek_cuda_guard_enter(call, ek_queue_device(queue), &guard)));
+    status = run_checked(queue, call, handle, &turned, &a, &b, ldc);
     ek_cuda_guard_leave(&guard);
     return ek_recorded(queue, status);
 }

@@ -22,6 +22,7 @@ typedef struct cuda_program {
     CUevent last_run; /* recorded behind every run if there are blocks */
     void *workspace;  /* the queue's own, kept for it while it records */
     size_t workspace_bytes;
+    const char *given; /* what the queue was given before, likewise */
 } cuda_program;
 
 static cuda_program *cuda_program_of(const ek_program *program)
@@ -74,6 +75,7 @@ ek_status ek_cuda_record_begin(ek_queue *queue, ek_program **program)
     }
     fresh->workspace = cuda->workspace;
     fresh->workspace_bytes = cuda->workspace_bytes;
+    fresh->given = cuda->given;
     cuda->workspace = NULL;
     cuda->workspace_bytes = 0;
     *program = &fresh->base;
@@ -99,6 +101,7 @@ ek_status ek_cuda_record_end(ek_queue *queue, ek_program *program)
     CUresult result = ek_cu.cuStreamEndCapture(ek_cuda_stream_of(queue), &captured);
     cuda->workspace = made->workspace;
     cuda->workspace_bytes = made->workspace_bytes;
+    cuda->given = made->given;
     ek_status status = EK_OK;
     if (result != CUDA_SUCCESS)
         status = ek_cuda_fail(end_call, "cuStreamEndCapture", result);
@@ -132,10 +135,10 @@ ek_status ek_cuda_program_run(ek_queue *queue, const ek_program *program)
     static const char call[] = "ek_program_run";
     const cuda_program *cuda = cuda_program_of(program);
     CUstream stream = ek_cuda_stream_of(queue);
-    EK_CUDA_TRY(call, cuGraphLaunch, (cuda->graph, stream));
+    EK_CUDA_QUEUE_TRY(queue, call, cuGraphLaunch, (cuda->graph, stream));
     if (program->blocks)
-        EK_CUDA_TRY(call, cuEventRecord, (cuda->last_run, stream));
-    return EK_OK;
+        EK_CUDA_QUEUE_TRY(queue, call, cuEventRecord, (cuda->last_run, stream));
+    return ek_cuda_given(queue, "program_run");
 }
 
 void ek_cuda_program_close(ek_program *program)

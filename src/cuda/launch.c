@@ -88,8 +88,9 @@ ek_status ek_cuda_launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_
         kernel, grid->blocks[0], grid->blocks[1], grid->blocks[2], grid->threads[0],
         grid->threads[1], grid->threads[2], grid->shared, ek_cuda_stream_of(queue), params, NULL);
     if (EK_UNLIKELY(result != CUDA_SUCCESS))
-        return ek_recorded(queue, ek_cuda_fail(kernels->names[index], "cuLaunchKernel", result));
-    return EK_OK;
+        return ek_recorded(
+            queue, ek_cuda_queue_fail(queue, kernels->names[index], "cuLaunchKernel", result));
+    return ek_cuda_given(queue, kernels->op);
 }
 
 ek_status ek_cuda_launch_clusters(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t index,
@@ -114,6 +115,7 @@ ek_status ek_cuda_launch_clusters(ek_queue *queue, const ek_cuda_kernels *kernel
                              .numAttrs = 1};
     CUresult result = ek_cu.cuLaunchKernelEx(&config, kernel, params, NULL);
     if (EK_UNLIKELY(result != CUDA_SUCCESS))
-        return ek_recorded(queue, ek_cuda_fail(kernels->names[index], "cuLaunchKernelEx", result));
-    return EK_OK;
+        return ek_recorded(
+            queue, ek_cuda_queue_fail(queue, kernels->names[index], "cuLaunchKernelEx", result));
+    return ek_cuda_given(queue, kernels->op);
 }

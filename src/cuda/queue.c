@@ -76,15 +76,42 @@ void ek_cuda_queue_free(ek_queue *queue)
     free(cuda);
 }
 
+ek_status ek_cuda_queue_fail(const ek_queue *queue, const char *name, const char *entry,
+                             CUresult result)
+{
+    return ek_cuda_fail_after(ek_cuda_queue_of(queue)->given, name, entry, result);
+}
+
 ek_status ek_cuda_queue_sync(ek_queue *queue)
 {
-    CUresult result = ek_cu.cuStreamSynchronize(ek_cuda_stream_of(queue));
-    if (result == CUDA_SUCCESS)
-        return EK_OK;
-    const char *text = NULL;
-    ek_cu.cuGetErrorString(result, &text);
-    return ek_fail(EK_ASYNC_ERROR, "ek_queue_sync: earlier asynchronous work failed: %s",
-                   text ? text : "unknown error");
+    EK_CUDA_QUEUE_TRY(queue, "ek_queue_sync", cuStreamSynchronize, (ek_cuda_stream_of(queue)));
+    return EK_OK;
+}
+
+static bool is_captured(const ek_queue *queue)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return ek_cu.cuStreamIsCapturing(ek_cuda_stream_of(queue), &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult ek_cuda_earlier(const ek_queue *queue)
+{
+    if (is_captured(queue)) /* which asking would end */
+        return CUDA_SUCCESS;
+    CUresult result = ek_cu.cuStreamQuery(ek_cuda_stream_of(queue));
+    return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+}
+
+/* The driver would make memory that is there only while the graph runs. */
+ek_status ek_cuda_check_not_captured(const ek_queue *queue, const char *what)
+{
+    if (!ek_recording(queue) && is_captured(queue))
+        return ek_fail(EK_UNSUPPORTED,
+                       "ek_alloc: the application captures the queue's stream, so %s: make the "
+                       "call once before the capture",
+                       what);
+    return EK_OK;
 }
 
 static ek_status clear_tickets(ek_queue *queue, void *tickets)
@@ -93,7 +120,8 @@ static ek_status clear_tickets(ek_queue *queue, void *tickets)
         ek_cu.cuMemsetD8Async((CUdeviceptr)tickets, 0, TICKET_BYTES, ek_cuda_stream_of(queue));
     if (result == CUDA_SUCCESS)
         return EK_OK;
-    return ek_recorded(queue, ek_cuda_fail("ek_cuda_workspace", "cuMemsetD8Async", result));
+    return ek_recorded(queue,
+                       ek_cuda_queue_fail(queue, "ek_cuda_workspace", "cuMemsetD8Async", result));
 }
 
 ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
@@ -108,6 +136,7 @@ ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
         void *fresh = NULL, *old = cuda->workspace;
         ek_program *recording = ek_recording(queue);
         wanted = wanted > SMALLEST ? wanted : SMALLEST;
+        EK_TRY(ek_cuda_check_not_captured(queue, "its workspace cannot grow"));
         if (EK_UNLIKELY(recording))
             EK_TRY(ek_recorded(queue, ek_program_alloc(recording, TICKET_BYTES + wanted, &fresh)));
         else

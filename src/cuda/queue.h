@@ -9,7 +9,8 @@
 typedef struct ek_cuda_queue {
     ek_queue_base base;
     bool owns_stream;
-    void *workspace; /* null until first asked for */
+    const char *given; /* the last operation its stream was given, "add"; null: none yet */
+    void *workspace;   /* null until first asked for */
     size_t workspace_bytes;
     void *cublas; /* its cublasHandle_t; null until first used */
     void *cublas_workspace;
@@ -24,6 +25,33 @@ static inline CUstream ek_cuda_stream_of(const ek_queue *queue)
 {
     return (CUstream)ek_queue_base_of(queue)->stream;
 }
+
+/* Fails as ek_cuda_fail does; a failure of earlier work names what the queue was given last. */
+ek_status ek_cuda_queue_fail(const ek_queue *queue, const char *call, const char *entry,
+                             CUresult result) __attribute__((cold));
+
+/* What the queue's work has failed with, as far as is known; does not wait. */
+CUresult ek_cuda_earlier(const ek_queue *queue);
+
+/* Refuses what needs new memory for the queue while the application captures its stream. `what`
+ * says so: "its workspace cannot grow". */
+ek_status ek_cuda_check_not_captured(const ek_queue *queue, const char *what);
+
+/* Notes that the queue's stream was given work of an operation ("add"), for the message should it
+ * fail: one store. */
+static inline ek_status ek_cuda_given(ek_queue *queue, const char *op)
+{
+    ek_cuda_queue_of(queue)->given = op;
+    return EK_OK;
+}
+
+/* EK_CUDA_TRY for a call that has a queue. */
+#define EK_CUDA_QUEUE_TRY(queue, call, entry, args)                                                \
+    do {                                                                                           \
+        CUresult ek_try_result = ek_cu.entry args;                                                 \
+        if (EK_UNLIKELY(ek_try_result != CUDA_SUCCESS))                                            \
+            return ek_cuda_queue_fail(queue, call, #entry, ek_try_result);                         \
+    } while (0)
 
 /* Releases what cublas.c made for the queue. The queue's context is current. */
 void ek_cublas_release(ek_cuda_queue *queue);

@@ -48,8 +48,9 @@ static ek_status clear_state(const job *job, int64_t count, int64_t bytes, void 
     CUresult result =
         ek_cu.cuMemsetD8Async((CUdeviceptr)*state, 0, room, ek_cuda_stream_of(job->queue));
     if (EK_UNLIKELY(result != CUDA_SUCCESS))
-        return ek_recorded(
-            job->queue, ek_cuda_fail(job->kernels->names[job->first], "cuMemsetD8Async", result));
+        return ek_recorded(job->queue,
+                           ek_cuda_queue_fail(job->queue, job->kernels->names[job->first],
+                                              "cuMemsetD8Async", result));
     return EK_OK;
 }
 

@@ -5,6 +5,7 @@
 static const char call[] = "ek_copy";
 
 typedef struct copy {
+    ek_queue *queue;
     CUstream stream;
     void *dst;
     const void *src;
@@ -18,10 +19,12 @@ static ek_status copy_plain(const copy *copy, void *dst, const void *src, int64_
 {
     CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
     if (copy->peer)
-        EK_CUDA_TRY(call, cuMemcpyPeerAsync,
-                    (to, copy->dst_context, from, copy->src_context, (size_t)bytes, copy->stream));
+        EK_CUDA_QUEUE_TRY(
+            copy->queue, call, cuMemcpyPeerAsync,
+            (to, copy->dst_context, from, copy->src_context, (size_t)bytes, copy->stream));
     else
-        EK_CUDA_TRY(call, cuMemcpyAsync, (to, from, (size_t)bytes, copy->stream));
+        EK_CUDA_QUEUE_TRY(copy->queue, call, cuMemcpyAsync,
+                          (to, from, (size_t)bytes, copy->stream));
     return EK_OK;
 }
 
@@ -40,7 +43,7 @@ static ek_status copy_peer_pitched(const copy *copy)
         .Height = (size_t)copy->rows,
         .Depth = 1,
     };
-    EK_CUDA_TRY(call, cuMemcpy3DPeerAsync, (&what, copy->stream));
+    EK_CUDA_QUEUE_TRY(copy->queue, call, cuMemcpy3DPeerAsync, (&what, copy->stream));
     return EK_OK;
 }
 
@@ -58,7 +61,7 @@ static ek_status copy_pitched(const copy *copy)
         .WidthInBytes = (size_t)copy->width,
         .Height = (size_t)copy->rows,
     };
-    EK_CUDA_TRY(call, cuMemcpy2DAsync, (&what, copy->stream));
+    EK_CUDA_QUEUE_TRY(copy->queue, call, cuMemcpy2DAsync, (&what, copy->stream));
     return EK_OK;
 }
 
@@ -104,7 +107,7 @@ static ek_status enqueue_peer(const ek_device *device, copy *copy, int32_t dst_i
     copy->src_context = src_index == device->index ? mine : other;
     ek_status status = enqueue_guarded(device, copy);
     ek_cu.cuDevicePrimaryCtxRelease(handle);
-    return status;
+    return status != EK_OK ? status : ek_cuda_given(copy->queue, "copy");
 }
 
 /* Host memory the driver does not know of; it may move or be reused as soon as the call returns. */
@@ -151,6 +154,7 @@ ek_status ek_cuda_transfer(ek_queue *queue, void *dst, int64_t dst_pitch, ek_dev
     if (width == 0 || rows == 0)
         return EK_OK;
     copy copy = {
+        .queue = queue,
         .stream = ek_cuda_stream_of(queue),
         .dst = dst,
         .src = src,
@@ -165,6 +169,6 @@ ek_status ek_cuda_transfer(ek_queue *queue, void *dst, int64_t dst_pitch, ek_dev
         return enqueue_peer(device, &copy, dst_index, src_index);
     EK_TRY(ek_recorded(queue, enqueue_guarded(device, &copy)));
     if (is_pageable(dst_type, dst) || is_pageable(src_type, src))
-        EK_CUDA_TRY(call, cuStreamSynchronize, (copy.stream));
-    return EK_OK;
+        EK_CUDA_QUEUE_TRY(queue, call, cuStreamSynchronize, (copy.stream));
+    return ek_cuda_given(queue, "copy");
 }

@@ -15,7 +15,9 @@ typedef struct entry {
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static entry entries[MAX_ENTRIES];
-static int entry_count, alive;
+static int entry_count, alive, any_fails_in, any_fails_every;
+static CUresult any_fails_with;
+static const char *failed;
 
 void fake_change_alive(int by)
 {
@@ -36,14 +38,26 @@ static entry *find_entry(const char *name)
     return &entries[entry_count++];
 }
 
+/* What this call shall fail with. */
+static CUresult take_failure(entry *entry)
+{
+    if (entry->fail_in > 0 && --entry->fail_in == 0)
+        return entry->fail_with;
+    if (any_fails_in > 0 && --any_fails_in == 0) {
+        any_fails_in = any_fails_every;
+        return any_fails_with;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult fake_enter(const char *name)
 {
-    CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&fake_lock);
     entry *entry = find_entry(name);
     entry->calls++;
-    if (entry->fail_in > 0 && --entry->fail_in == 0)
-        result = entry->fail_with;
+    CUresult result = take_failure(entry);
+    if (result != CUDA_SUCCESS)
+        failed = entry->name;
     if (result == CUDA_SUCCESS && fake_device_count < 0 && strcmp(name, "cuInit") != 0)
         result = CUDA_ERROR_NOT_INITIALIZED;
     pthread_mutex_unlock(&fake_lock);
@@ -67,6 +81,21 @@ void ek_fake_fail(const char *name, int n, int result)
     entry->fail_in = n;
     entry->fail_with = (CUresult)result;
     pthread_mutex_unlock(&fake_lock);
+}
+
+void ek_fake_fail_any(int n, int every, int result)
+{
+    pthread_mutex_lock(&fake_lock);
+    any_fails_in = n;
+    any_fails_every = every;
+    any_fails_with = (CUresult)result;
+    failed = NULL;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+const char *ek_fake_failed(void)
+{
+    return failed;
 }
 
 int ek_fake_alive(void)

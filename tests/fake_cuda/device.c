@@ -39,6 +39,9 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char **text)
     case CUDA_ERROR_LAUNCH_FAILED:
         *text = "unspecified launch failure";
         return CUDA_SUCCESS;
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+        *text = "an illegal address";
+        return CUDA_SUCCESS;
     case CUDA_ERROR_NO_DEVICE:
         *text = "no CUDA-capable device is detected";
         return CUDA_SUCCESS;
@@ -110,6 +113,16 @@ bool fake_needs_context(CUcontext wanted)
     return right;
 }
 
+void ek_fake_break(int device, int result)
+{
+    contexts[device].broken = (CUresult)result;
+}
+
+CUresult fake_released(CUresult injected, CUcontext context)
+{
+    return injected != CUDA_SUCCESS ? injected : context->broken;
+}
+
 int ek_fake_context_failures(void)
 {
     return context_failures;
@@ -129,13 +142,22 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device)
 {
-    ENTER("cuDevicePrimaryCtxRelease");
+    CUresult injected = fake_enter("cuDevicePrimaryCtxRelease");
     REQUIRE(device >= 0 && device < fake_device_count && contexts[device].retained > 0,
             CUDA_ERROR_INVALID_CONTEXT);
     pthread_mutex_lock(&fake_lock);
     contexts[device].retained--;
     pthread_mutex_unlock(&fake_lock);
     fake_change_alive(-1);
+    return injected;
+}
+
+CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
+{
+    ENTER("cuDevicePrimaryCtxGetState");
+    REQUIRE(device >= 0 && device < fake_device_count, CUDA_ERROR_INVALID_DEVICE);
+    *flags = 0;
+    *active = contexts[device].retained > 0;
     return CUDA_SUCCESS;
 }
 
@@ -157,8 +179,8 @@ CUresult CUDAAPI cuCtxPushCurrent(CUcontext context)
 
 CUresult CUDAAPI cuCtxPopCurrent(CUcontext *context)
 {
-    ENTER("cuCtxPopCurrent");
+    CUresult injected = fake_enter("cuCtxPopCurrent");
     REQUIRE(depth > 0, CUDA_ERROR_INVALID_CONTEXT);
     *context = stack[--depth];
-    return CUDA_SUCCESS;
+    return injected;
 }

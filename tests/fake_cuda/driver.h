@@ -14,6 +14,7 @@ enum { MAX_DEVICES = 16, MAX_NODES = 64 };
 struct CUctx_st {
     int device;
     int retained;
+    CUresult broken; /* what everything in it returns; CUDA_SUCCESS: it works */
 };
 
 /* A launch, a copy or a fill of a graph. */
@@ -44,14 +45,8 @@ typedef struct block {
     int device;
 } block;
 
-/* Nothing of it may meet a name of the program that loads the driver. */
-#pragma GCC visibility push(hidden)
-
 /* Guards everything here that is counted or listed. */
 extern pthread_mutex_t fake_lock;
-
-/* Devices there are; -1 until cuInit. */
-extern int fake_device_count;
 
 /* Counts a call and says whether it is one that shall fail. */
 CUresult fake_enter(const char *name);
@@ -64,16 +59,27 @@ CUcontext fake_current(void);
 /* Whether the wanted context, or any if it is null, is current; counts it if not. */
 bool fake_needs_context(CUcontext wanted);
 
-/* Whether work may go to a stream that must not be captured. If it is, that is its end. */
-bool fake_is_open(CUstream stream);
-
 /* The block that holds all of these bytes, or null. */
 block *fake_find_block(const void *memory, size_t bytes);
 
 /* Does it at once, or keeps it for the graph. */
 CUresult fake_submit(const node *node, CUstream stream);
 
+/* What follows is for the driver's own files, what is above for cublas.c too. Nothing may meet a
+ * name of the program that loads it. */
+#pragma GCC visibility push(hidden)
+
+/* Devices there are; -1 until cuInit. */
+extern int fake_device_count;
+
+/* Whether work may go to a stream that must not be captured. If it is, that is its end. */
+bool fake_is_open(CUstream stream);
+
 void fake_run(const node *node, CUstream stream);
+
+/* What a call returns that has released something: a failure that it was made to have, or that its
+ * context has. */
+CUresult fake_released(CUresult injected, CUcontext context);
 
 /* Notes a launch as the last. */
 void fake_note_launch(const ek_fake_launch *launch, CUstream stream);
@@ -93,7 +99,13 @@ void fake_note_launch(const ek_fake_launch *launch, CUstream stream);
             return result;                                                                         \
     } while (0)
 
-#define NEED_CONTEXT(wanted) REQUIRE(fake_needs_context(wanted), CUDA_ERROR_INVALID_CONTEXT)
+#define NEED_CONTEXT(wanted)                                                                       \
+    do {                                                                                           \
+        REQUIRE(fake_needs_context(wanted), CUDA_ERROR_INVALID_CONTEXT);                           \
+        NEED_WORKING(fake_current());                                                              \
+    } while (0)
+
+#define NEED_WORKING(context) REQUIRE((context)->broken == CUDA_SUCCESS, (context)->broken)
 
 #define NEED_OPEN(stream) REQUIRE(fake_is_open(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 

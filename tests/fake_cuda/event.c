@@ -21,16 +21,17 @@ CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags)
 
 CUresult CUDAAPI cuEventDestroy(CUevent event)
 {
-    ENTER("cuEventDestroy");
+    CUresult result = fake_released(fake_enter("cuEventDestroy"), event->context);
     free(event);
     fake_change_alive(-1);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER("cuEventRecord");
     REQUIRE(event && stream && event->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     event->recorded = true;
     return CUDA_SUCCESS;
@@ -40,6 +41,7 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
 {
     ENTER("cuEventQuery");
     REQUIRE(event, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(event->context);
     return CUDA_SUCCESS;
 }
 
@@ -47,6 +49,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
 {
     ENTER("cuEventSynchronize");
     REQUIRE(event, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(event->context);
     return CUDA_SUCCESS;
 }
 
@@ -54,6 +57,7 @@ CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent start, CUevent 
 {
     ENTER("cuEventElapsedTime");
     REQUIRE(start && end && start->recorded && end->recorded, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(start->context);
     *milliseconds = 0.5f;
     return CUDA_SUCCESS;
 }

@@ -18,6 +18,18 @@ int ek_fake_context_failures(void);
  * program starts by EK_FAKE_FAIL="entry:n" or "entry:n:result". */
 void ek_fake_fail(const char *entry, int n, int result);
 
+/* The nth call of whatever entry from now on fails with `result`, and if `every` is not 0 every so
+ * many calls after it another one; n = 0 takes that back. What releases something does so even if
+ * it is made to fail. */
+void ek_fake_fail_any(int n, int every, int result);
+
+/* The entry that was made to fail last since ek_fake_fail_any was called; null: none. */
+const char *ek_fake_failed(void);
+
+/* As if a kernel had done something illegal: whatever needs the device's context returns `result`
+ * from now on, though what releases something does so; 0 takes that back. */
+void ek_fake_break(int device, int result);
+
 /* What is alive: streams, events, graphs, pools, blocks of memory, retained contexts. */
 int ek_fake_alive(void);
 
@@ -34,7 +46,10 @@ typedef struct ek_fake_launch {
 /* The last kernel that ran, by itself or in a graph; its name is null if there was none. */
 ek_fake_launch ek_fake_last_launch(void);
 
-/* How many kernels ran, by themselves and in graphs. */
+/* How many kernels ran, by themselves and in graphs, on all devices. */
 int ek_fake_kernels(void);
+
+/* How many of them ran on a device. */
+int ek_fake_kernels_of(int device);
 
 #endif

@@ -26,6 +26,7 @@ void fake_run(const node *node, CUstream stream)
 
 CUresult fake_submit(const node *node, CUstream stream)
 {
+    NEED_WORKING(stream->context);
     if (!stream->capture) {
         fake_run(node, stream);
         return CUDA_SUCCESS;
@@ -39,6 +40,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
     ENTER("cuStreamBeginCapture");
     REQUIRE(stream && mode == CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
+    NEED_WORKING(stream->context);
     REQUIRE(!stream->capture, CUDA_ERROR_ILLEGAL_STATE);
     stream->capture = calloc(1, sizeof *stream->capture);
     REQUIRE(stream->capture, CUDA_ERROR_OUT_OF_MEMORY);
@@ -65,10 +67,10 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
 
 CUresult CUDAAPI cuGraphDestroy(CUgraph graph)
 {
-    ENTER("cuGraphDestroy");
+    CUresult injected = fake_enter("cuGraphDestroy");
     free(graph);
     fake_change_alive(-1);
-    return CUDA_SUCCESS;
+    return injected;
 }
 
 CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned long long flags)
@@ -86,16 +88,17 @@ CUresult CUDAAPI cuGraphInstantiate(CUgraphExec *made, CUgraph graph, unsigned l
 
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec graph)
 {
-    ENTER("cuGraphExecDestroy");
+    CUresult result = fake_released(fake_enter("cuGraphExecDestroy"), graph->context);
     free(graph);
     fake_change_alive(-1);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
     ENTER("cuGraphLaunch");
     REQUIRE(graph && stream && stream->context == graph->context, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     for (int i = 0; i < graph->graph.count; i++)
         fake_run(&graph->graph.nodes[i], stream);

@@ -19,7 +19,7 @@ struct CUlib_st {
 };
 
 static CUlibrary libraries;
-static int library_count, kernels;
+static int library_count, kernels[MAX_DEVICES];
 static ek_fake_launch last_launch;
 
 int ek_fake_libraries(void)
@@ -32,15 +32,23 @@ ek_fake_launch ek_fake_last_launch(void)
     return last_launch;
 }
 
+int ek_fake_kernels_of(int device)
+{
+    return kernels[device];
+}
+
 int ek_fake_kernels(void)
 {
-    return kernels;
+    int sum = 0;
+    for (int i = 0; i < MAX_DEVICES; i++)
+        sum += kernels[i];
+    return sum;
 }
 
 void fake_note_launch(const ek_fake_launch *launch, CUstream stream)
 {
     pthread_mutex_lock(&fake_lock);
-    kernels++;
+    kernels[launch->device]++;
     last_launch = *launch;
     last_launch.stream = stream;
     pthread_mutex_unlock(&fake_lock);
@@ -74,7 +82,7 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_o
 
 CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
 {
-    ENTER("cuLibraryUnload");
+    CUresult injected = fake_enter("cuLibraryUnload");
     pthread_mutex_lock(&fake_lock);
     CUlibrary *at = &libraries;
     while (*at != library)
@@ -85,7 +93,7 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
     for (int i = 0; i < library->count; i++)
         free(library->kernels[i]);
     free(library);
-    return CUDA_SUCCESS;
+    return injected;
 }
 
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)

@@ -79,10 +79,10 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props
 
 CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 {
-    ENTER("cuMemPoolDestroy");
+    CUresult injected = fake_enter("cuMemPoolDestroy");
     free(pool);
     fake_change_alive(-1);
-    return CUDA_SUCCESS;
+    return injected;
 }
 
 CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
@@ -99,6 +99,7 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *memory, size_t bytes, CUme
 {
     ENTER("cuMemAllocFromPoolAsync");
     REQUIRE(stream && stream->context->device == pool->device, CUDA_ERROR_INVALID_VALUE);
+    NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     void *start;
     CUresult result = add_block(pool->device, bytes, &start);
@@ -109,11 +110,12 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *memory, size_t bytes, CUme
 
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr memory, CUstream stream)
 {
-    ENTER("cuMemFreeAsync");
+    CUresult injected = fake_enter("cuMemFreeAsync");
     block *known = fake_find_block((void *)memory, 1);
     REQUIRE(stream && known && known->device >= 0, CUDA_ERROR_INVALID_VALUE);
     NEED_OPEN(stream);
-    return remove_block(known->device, (void *)memory);
+    CUresult removed = remove_block(known->device, (void *)memory);
+    return removed != CUDA_SUCCESS ? removed : fake_released(injected, stream->context);
 }
 
 CUresult CUDAAPI cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
@@ -126,8 +128,9 @@ CUresult CUDAAPI cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 
 CUresult CUDAAPI cuMemFreeHost(void *memory)
 {
-    ENTER("cuMemFreeHost");
-    return remove_block(-1, memory);
+    CUresult injected = fake_enter("cuMemFreeHost");
+    CUresult removed = remove_block(-1, memory);
+    return removed != CUDA_SUCCESS ? removed : injected;
 }
 
 CUresult CUDAAPI cuPointerGetAttribute(void *value, CUpointer_attribute attribute,

@@ -23,10 +23,10 @@ CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
 
 CUresult CUDAAPI cuStreamDestroy(CUstream stream)
 {
-    ENTER("cuStreamDestroy");
+    CUresult result = fake_released(fake_enter("cuStreamDestroy"), stream->context);
     free(stream);
     fake_change_alive(-1);
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult CUDAAPI cuStreamGetCtx(CUstream stream, CUcontext *context)
@@ -37,10 +37,28 @@ CUresult CUDAAPI cuStreamGetCtx(CUstream stream, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    ENTER("cuStreamIsCapturing");
+    REQUIRE(stream, CUDA_ERROR_INVALID_HANDLE);
+    *status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamQuery(CUstream stream)
+{
+    ENTER("cuStreamQuery");
+    REQUIRE(stream, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(stream->context);
+    NEED_OPEN(stream);
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 {
     ENTER("cuStreamSynchronize");
     REQUIRE(stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
+    NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     return CUDA_SUCCESS;
 }
@@ -50,6 +68,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int 
     ENTER("cuStreamWaitEvent");
     REQUIRE(stream && event, CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     return CUDA_SUCCESS;
 }
