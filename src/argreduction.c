@@ -1,6 +1,7 @@
 #include "argreduction.h"
 
 #include "backend.h"
+#include "call.h"
 #include "cpu/run_argreduction.h"
 #include "error.h"
 #include "row.h"
@@ -24,25 +25,32 @@ static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const 
     return ek_cpu_argreduce(queue, (const ek_argreduction_kernels *)kernels + loop, rows);
 }
 
-static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x, int64_t axis,
-                        bool keepdims, ek_array *out)
+typedef struct argreduction_args {
+    int64_t axis;
+    bool keepdims;
+} argreduction_args;
+
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
-    ek_operand in, result;
+    const argreduction_args *a = args;
+    ek_operand x, result;
     bool marked[EK_MAX_NDIM];
     int32_t loop = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
-    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
-    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
-    EK_TRY(mark(op, in.ndim, axis, marked));
-    EK_TRY(ek_rows_reduce(op, &in, marked, keepdims, &result, &rows));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
+    EK_TRY(mark(op, x.ndim, a->axis, marked));
+    EK_TRY(ek_rows_reduce(op, &x, marked, a->keepdims, &result, &rows));
     return run(queue, op, loop, &rows);
 }
 
 ek_status ek_argreduction(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t axis,
                           bool keepdims, ek_array *out)
 {
-    return reduce(queue, op, x, axis, keepdims, out);
+    const argreduction_args args = {axis, keepdims};
+    return ek_call(compute, queue, op, &x, &args, out);
 }
 
 /* The parameters, with their defaults. */
@@ -73,10 +81,9 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                        int32_t param_count, const ek_param *params, ek_array *out)
 {
-    int64_t axis;
-    bool keepdims;
-    read_params(param_count, params, &axis, &keepdims);
-    return reduce(queue, op, in[0], axis, keepdims, out);
+    argreduction_args args;
+    read_params(param_count, params, &args.axis, &args.keepdims);
+    return ek_call(compute, queue, op, in, &args, out);
 }
 
 const ek_kind ek_kind_argreduction = {.infer = infer, .apply = apply};

@@ -97,6 +97,16 @@ ek_status ek_array_alloc(ek_queue *queue, ek_dtype dtype, int32_t ndim, const in
     return EK_OK;
 }
 
+ek_status ek_empty_like(ek_queue *queue, const ek_array *like, int32_t ndim, const int64_t *shape,
+                        ek_array *array)
+{
+    ek_operand operand;
+    EK_TRY(ek_operand_describe("ek_empty_like", "like", like, &operand));
+    if (ndim == EK_SAME_SHAPE)
+        return ek_array_alloc(queue, operand.dtype, operand.ndim, operand.shape, array);
+    return ek_array_alloc(queue, operand.dtype, ndim, shape, array);
+}
+
 ek_status ek_array_free(ek_queue *queue, ek_array *array)
 {
     if (!array)

@@ -76,7 +76,9 @@ typedef struct ek_queue_base {
     int64_t at_once;
     ek_device *device;
     void *stream;
-    ek_program *recording; /* null unless the queue records */
+    ek_program *recording;        /* null unless the queue records */
+    uint32_t options;             /* ek_queue_option */
+    struct ek_fallback *fallback; /* (optional) src/fallback.h */
 } ek_queue_base;
 
 /* What every event has; a backend's own event struct begins with it. */

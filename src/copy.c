@@ -7,6 +7,7 @@
 #include "einkorn/memory.h"
 #include "einkorn/ops/copy.h"
 #include "elementwise.h"
+#include "move.h"
 #include "program.h"
 
 enum { DST, SRC };
@@ -18,17 +19,6 @@ typedef struct copy {
     int32_t loop;
     int64_t element; /* bytes */
 } copy;
-
-static bool on_host(const ek_operand *operand)
-{
-    return operand->device_type == EK_DEVICE_CPU || operand->device_type == EK_DEVICE_CUDA_HOST;
-}
-
-static bool belongs(const ek_queue *queue, const ek_operand *operand)
-{
-    const ek_device *device = ek_queue_device(queue);
-    return device->type == operand->device_type && device->index == operand->device_index;
-}
 
 /* True if the layout visits the side's elements one after the other. */
 static bool in_order(const ek_layout *layout, int side)
@@ -62,36 +52,7 @@ static ek_layout packed(const copy *copy, int side, void *memory)
     return layout;
 }
 
-/* Moves runs that are contiguous on both sides: the innermost dimension, and the next one as rows
- * of one transfer; further dimensions one after the other. */
-static ek_status move_runs(const copy *copy, const ek_layout *layout)
-{
-    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
-    const ek_backend *backend = ek_queue_device(copy->queue)->backend;
-    int32_t inner = layout->ndim - 1, outer = layout->ndim > 2 ? layout->ndim - 2 : 0;
-    int64_t width = (inner >= 0 ? layout->shape[inner] : 1) * copy->element;
-    int64_t rows = inner >= 1 ? layout->shape[inner - 1] : 1;
-    int64_t pitch[2] = {width, width};
-    for (int side = DST; side <= SRC && inner >= 1; side++)
-        pitch[side] = layout->stride[inner - 1][side] * copy->element;
-    int64_t blocks = layout->size * copy->element / (width * rows);
-    for (int64_t block = 0; block < blocks; block++) {
-        int64_t offset[2] = {0, 0}, rest = block;
-        for (int32_t d = outer - 1; d >= 0; d--) {
-            int64_t at = rest % layout->shape[d];
-            rest /= layout->shape[d];
-            offset[DST] += at * layout->stride[d][DST] * copy->element;
-            offset[SRC] += at * layout->stride[d][SRC] * copy->element;
-        }
-        EK_TRY(backend->transfer(copy->queue, (char *)layout->data[DST] + offset[DST], pitch[DST],
-                                 dst->device_type, dst->device_index,
-                                 (const char *)layout->data[SRC] + offset[SRC], pitch[SRC],
-                                 src->device_type, src->device_index, width, rows));
-    }
-    return EK_OK;
-}
-
-/* True if move_runs can do it: contiguous runs, and rows that a pitched transfer can take. */
+/* True if moving it as it is pays: contiguous runs, and rows that a pitched transfer can take. */
 static bool has_runs(const ek_layout *layout)
 {
     int32_t inner = layout->ndim - 1;
@@ -109,12 +70,12 @@ static bool has_runs(const ek_layout *layout)
 /* Packed memory where the side's own is. */
 static ek_status room(const copy *copy, int side, size_t bytes, void **memory)
 {
-    if (on_host(&copy->side[side])) {
+    if (ek_on_host(&copy->side[side])) {
         *memory = malloc(bytes);
         return *memory ? EK_OK
                        : ek_fail(EK_OUT_OF_MEMORY, "ek_copy: no host memory for %zu bytes", bytes);
     }
-    if (!belongs(copy->queue, &copy->side[side]))
+    if (!ek_belongs(&copy->side[side], ek_queue_device(copy->queue)))
         return ek_fail(EK_DEVICE_MISMATCH,
                        "ek_copy: %s is not in C order on a device that is not the queue's: pack it "
                        "with a queue of its own device first",
@@ -124,7 +85,7 @@ static ek_status room(const copy *copy, int side, size_t bytes, void **memory)
 
 static ek_status give_back(const copy *copy, int side, void *memory)
 {
-    if (!on_host(&copy->side[side]))
+    if (!ek_on_host(&copy->side[side]))
         return ek_free(copy->queue, memory);
     free(memory);
     return EK_OK;
@@ -133,7 +94,7 @@ static ek_status give_back(const copy *copy, int side, void *memory)
 /* Runs the copy kernel where the side's memory is. */
 static ek_status rearrange(const copy *copy, int side, const ek_layout *layout)
 {
-    if (!on_host(&copy->side[side]))
+    if (!ek_on_host(&copy->side[side]))
         return ek_elementwise_run(copy->queue, &ek_op_copy.info, copy->loop, layout);
     /* The host must not overtake what the queue was told before: it may write to this memory. */
     if (side == SRC)
@@ -152,7 +113,7 @@ static ek_status move_packed(const copy *copy, void *dst, void *src, bool wait)
     flat.stride[0][DST] = flat.stride[0][SRC] = 1;
     flat.data[DST] = dst;
     flat.data[SRC] = src;
-    EK_TRY(move_runs(copy, &flat));
+    EK_TRY(ek_move_layout(copy->queue, &copy->side[DST], &copy->side[SRC], &flat));
     return wait ? ek_queue_sync(copy->queue) : EK_OK;
 }
 
@@ -168,7 +129,7 @@ static ek_status move_rearranged(const copy *copy)
             continue;
         status = room(copy, side, bytes, &memory[side]);
         owns[side] = status == EK_OK;
-        wait |= on_host(&copy->side[side]);
+        wait |= ek_on_host(&copy->side[side]);
     }
     if (status == EK_OK && packs[SRC]) {
         ek_layout pack = packed(copy, DST, memory[SRC]);
@@ -190,15 +151,16 @@ static ek_status move_rearranged(const copy *copy)
 static ek_status check_queue(const copy *copy)
 {
     const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    char to[64], from[64];
     bool fits = ek_queue_device(copy->queue)->type == EK_DEVICE_CPU
-                    ? on_host(dst) && on_host(src)
-                    : belongs(copy->queue, dst) || belongs(copy->queue, src);
+                    ? ek_on_host(dst) && ek_on_host(src)
+                    : ek_belongs(dst, ek_queue_device(copy->queue)) ||
+                          ek_belongs(src, ek_queue_device(copy->queue));
     if (fits)
         return EK_OK;
-    return ek_fail(EK_DEVICE_MISMATCH,
-                   "ek_copy: queue is of %s: dst is on device type %d index %d, src on %d index %d",
-                   ek_device_name(ek_queue_device(copy->queue)), (int)dst->device_type,
-                   (int)dst->device_index, (int)src->device_type, (int)src->device_index);
+    return ek_fail(EK_DEVICE_MISMATCH, "ek_copy: queue is of %s: dst is on %s and src on %s",
+                   ek_queue_device(copy->queue)->name, ek_place_text(dst, to),
+                   ek_place_text(src, from));
 }
 
 /* When a program runs, the host does nothing but start it. */
@@ -206,7 +168,7 @@ static ek_status check_recordable(const copy *copy)
 {
     const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
     for (int side = DST; side <= SRC && !has_runs(&copy->layout); side++) {
-        if (on_host(&copy->side[side]) && !in_order(&copy->layout, side))
+        if (ek_on_host(&copy->side[side]) && !in_order(&copy->layout, side))
             return ek_fail(EK_UNSUPPORTED,
                            "ek_copy: queue is recording: %s is not in C order on the host, which "
                            "would have to rearrange it at every run",
@@ -233,11 +195,14 @@ ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
         return EK_OK;
     copy.loop = (int32_t)copy.side[DST].dtype; /* the row has every dtype, in the enum's order */
     copy.element = (int64_t)ek_dtype_size(copy.side[DST].dtype);
-    bool same_place = (on_host(&copy.side[DST]) && on_host(&copy.side[SRC])) ||
-                      (belongs(queue, &copy.side[DST]) && belongs(queue, &copy.side[SRC]));
+    bool same_place = (ek_on_host(&copy.side[DST]) && ek_on_host(&copy.side[SRC])) ||
+                      (ek_belongs(&copy.side[DST], ek_queue_device(queue)) &&
+                       ek_belongs(&copy.side[SRC], ek_queue_device(queue)));
     if (same_place)
         return ek_elementwise_run(queue, &ek_op_copy.info, copy.loop, &copy.layout);
     if (EK_UNLIKELY(ek_recording(queue)))
         EK_TRY(check_recordable(&copy));
-    return has_runs(&copy.layout) ? move_runs(&copy, &copy.layout) : move_rearranged(&copy);
+    if (has_runs(&copy.layout))
+        return ek_move_layout(queue, &copy.side[DST], &copy.side[SRC], &copy.layout);
+    return move_rearranged(&copy);
 }

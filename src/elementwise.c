@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "call.h"
 #include "row.h"
 
 /* The loop for these dtypes. `out` may be null where only the inputs are known. */
@@ -66,12 +67,13 @@ static ek_status run_contiguous(ek_queue *queue, const ek_op_info *op, int32_t l
     return ek_elementwise_run(queue, op, loop, &layout);
 }
 
-ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         ek_array *out)
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
+    (void)args;
     ek_operand operands[EK_MAX_OPERANDS];
     ek_dtype dtypes[EK_MAX_OPERANDS];
-    EK_TRY(ek_operand_init(op->call, "out", queue, out, &operands[0]));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &operands[0]));
     for (int32_t i = 0; i < op->inputs; i++) {
         EK_TRY(ek_operand_init(op->call, op->input_names[i], queue, in[i], &operands[i + 1]));
         dtypes[i] = operands[i + 1].dtype;
@@ -83,6 +85,12 @@ ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *
     ek_layout layout;
     EK_TRY(ek_layout_init(op->call, op->inputs + 1, operands, &layout));
     return ek_elementwise_run(queue, op, loop, &layout);
+}
+
+ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         ek_array *out)
+{
+    return ek_call(compute, queue, op, in, NULL, out);
 }
 
 ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop,

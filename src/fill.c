@@ -2,16 +2,21 @@
 
 #include <string.h>
 
+#include "call.h"
 #include "einkorn/body.h"
 #include "row.h"
 
-ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value, ek_array *out)
+/* args: the value. */
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
+    (void)in;
+    const void *value = args;
     ek_operand operand;
     ek_layout layout;
     if (!value)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: value is null", op->call);
-    EK_TRY(ek_operand_init(op->call, "out", queue, out, &operand));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &operand));
     EK_TRY(ek_layout_init_stretched(op->call, 1, &operand, &layout));
     const void *kernels = op->kernels[queue->variant];
     if (!kernels)
@@ -29,6 +34,11 @@ ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value
 #endif
     uint8_t sizes[EK_MAX_OPERANDS] = {size, size};
     return ek_cpu_fill_layout(queue, &layout, value, sizes);
+}
+
+ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value, ek_array *out)
+{
+    return ek_call(compute, queue, op, NULL, value, out);
 }
 
 const ek_param_info ek_fill_params[EK_FILL_PARAMS] = {

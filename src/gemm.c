@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "call.h"
 #include "layout.h"
 #include "row.h"
 
@@ -406,16 +407,17 @@ static ek_status run_batches(ek_queue *queue, ek_gemm_fn *run, const ek_layout *
     return EK_OK;
 }
 
-ek_status ek_gemm_arrays(ek_queue *queue, const ek_op_info *op, const ek_gemm_options *options,
-                         const ek_array *a, const ek_array *b, ek_array *c)
+/* args: the options. */
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *c)
 {
-    static const ek_gemm_options defaults = EK_GEMM_DEFAULTS;
-    const ek_gemm_options *o = options ? options : &defaults;
+    const ek_gemm_options *o = args;
+    const ek_array *a = in[0], *b = in[1];
     const char *call = op->call;
     ek_operand operands[3]; /* c, a, b */
     EK_TRY(ek_operand_init(call, "a", queue, a, &operands[1]));
     EK_TRY(ek_operand_init(call, "b", queue, b, &operands[2]));
-    EK_TRY(ek_operand_init(call, "c", queue, c, &operands[0]));
+    EK_TRY(ek_operand_init_out(call, "c", queue, c, &operands[0]));
     EK_TRY(check_dtypes(call, op, operands[1].dtype, operands[2].dtype));
     int32_t ndim = 0;
     int64_t shape[EK_MAX_NDIM];
@@ -445,6 +447,14 @@ ek_status ek_gemm_arrays(ek_queue *queue, const ek_op_info *op, const ek_gemm_op
     EK_TRY(ek_layout_init(call, 3, operands, &batch));
     ek_gemm_fn *const *table = op->kernels[queue->variant];
     return run_batches(queue, table[problem.dtype], &batch, &problem);
+}
+
+ek_status ek_gemm_arrays(ek_queue *queue, const ek_op_info *op, const ek_gemm_options *options,
+                         const ek_array *a, const ek_array *b, ek_array *c)
+{
+    static const ek_gemm_options defaults = EK_GEMM_DEFAULTS;
+    const ek_array *const in[] = {a, b};
+    return ek_call(compute, queue, op, in, options ? options : &defaults, c);
 }
 
 /* ---- by the row */
@@ -498,4 +508,4 @@ static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *co
     return ek_gemm_arrays(queue, op, &options, in[0], in[1], out);
 }
 
-const ek_kind ek_kind_gemm = {.infer = infer, .apply = apply};
+const ek_kind ek_kind_gemm = {.infer = infer, .apply = apply, .reads_out = true};

@@ -13,6 +13,7 @@ struct ek_kind {
                        int32_t param_count, const ek_param *params, ek_array *out);
     /* Kinds that are called as reductions are (src/reduction.h): what is done with the rows. */
     ek_status (*run)(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows);
+    bool reads_out; /* what the output holds before may count */
 };
 
 /* Refuses a parameter the operation does not have, or one given twice. */

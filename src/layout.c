@@ -17,11 +17,34 @@ const char *ek_shape_text(int32_t ndim, const int64_t *shape, char *text)
     return text;
 }
 
-static bool on_device(const ek_operand *operand, const ek_device *device)
+bool ek_on_host(const ek_operand *operand)
+{
+    return operand->device_type == EK_DEVICE_CPU || operand->device_type == EK_DEVICE_CUDA_HOST;
+}
+
+bool ek_belongs(const ek_operand *operand, const ek_device *device)
 {
     if (device->type == EK_DEVICE_CPU)
-        return operand->device_type == EK_DEVICE_CPU || operand->device_type == EK_DEVICE_CUDA_HOST;
+        return ek_on_host(operand);
     return operand->device_type == device->type && operand->device_index == device->index;
+}
+
+const char *ek_place_text(const ek_operand *operand, char *text)
+{
+    enum { SIZE = 64 };
+    switch (operand->device_type) {
+    case EK_DEVICE_CPU:
+        return "cpu";
+    case EK_DEVICE_CUDA_HOST:
+        return "pinned host memory";
+    case EK_DEVICE_CUDA:
+        snprintf(text, SIZE, "cuda:%d", (int)operand->device_index);
+        return text;
+    default:
+        snprintf(text, SIZE, "device type %d index %d", (int)operand->device_type,
+                 (int)operand->device_index);
+        return text;
+    }
 }
 
 /* Elements of a shape; false if a length is negative or the bytes do not fit 63 bits. A zero length
@@ -63,18 +86,41 @@ static bool misaligned(const ek_operand *operand)
     return (uintptr_t)operand->data % (ek_dtype_size(operand->dtype) / parts) != 0;
 }
 
-ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
-                          const ek_array *array, ek_operand *operand)
+/* What would help an operand that is not on the device. */
+static const char *way_out(const ek_operand *operand, const ek_device *device, bool output)
 {
+    if (output)
+        return "outputs are never copied";
+    if (ek_on_host(operand) && device->type == EK_DEVICE_CUDA)
+        return "a queue with EK_HOST_TO_DEVICE would copy it in";
+    return "ek_copy moves it";
+}
+
+static ek_status init_operand(const char *call, const char *name, const ek_queue *queue,
+                              const ek_array *array, bool output, ek_operand *operand)
+{
+    char text[64];
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: queue is null", call);
     EK_TRY(ek_operand_read(call, name, array, operand));
-    if (!on_device(operand, ek_queue_device(queue)))
-        return ek_fail(EK_DEVICE_MISMATCH,
-                       "%s: %s is on device type %d index %d: the queue's device is %s", call, name,
-                       (int)operand->device_type, (int)operand->device_index,
-                       ek_queue_device(queue)->name);
+    const ek_device *device = ek_queue_device(queue);
+    if (EK_UNLIKELY(!ek_belongs(operand, device)))
+        return ek_fail(EK_DEVICE_MISMATCH, "%s: %s is on %s: the queue's device is %s; %s", call,
+                       name, ek_place_text(operand, text), device->name,
+                       way_out(operand, device, output));
     return EK_OK;
+}
+
+ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
+                          const ek_array *array, ek_operand *operand)
+{
+    return init_operand(call, name, queue, array, false, operand);
+}
+
+ek_status ek_operand_init_out(const char *call, const char *name, const ek_queue *queue,
+                              const ek_array *array, ek_operand *operand)
+{
+    return init_operand(call, name, queue, array, true, operand);
 }
 
 ek_status ek_operand_read(const char *call, const char *name, const ek_array *array,

@@ -42,9 +42,20 @@ ek_status ek_operand_describe(const char *call, const char *name, const ek_array
 ek_status ek_operand_read(const char *call, const char *name, const ek_array *array,
                           ek_operand *operand);
 
-/* The same, and that the array is on the queue's device. */
+/* The same, and that the array is on the queue's device: an input, or an output. */
 ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,
                           const ek_array *array, ek_operand *operand);
+ek_status ek_operand_init_out(const char *call, const char *name, const ek_queue *queue,
+                              const ek_array *array, ek_operand *operand);
+
+/* True for host memory, pinned or not. */
+bool ek_on_host(const ek_operand *operand);
+
+/* True if the device computes on the operand where it is. */
+bool ek_belongs(const ek_operand *operand, const ek_device *device);
+
+/* "cpu", "cuda:1" and so on for messages; text holds at least 64 characters. */
+const char *ek_place_text(const ek_operand *operand, char *text);
 
 /* Walks operands[1..] broadcast to the shape of operands[0], the output. Refuses shapes that do not
  * broadcast to exactly that shape, an output that overlaps itself, and one that overlaps an input

@@ -1,4 +1,6 @@
 #include "backend.h"
+#include "fallback.h"
+#include "options.h"
 #include "program.h"
 
 /* More than any machine has: OpenMP ends the process if it cannot start as many as it is told. */
@@ -8,8 +10,17 @@ static ek_status open_queue(const char *call, ek_device *device, void *stream, e
 {
     if (!device || !queue)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is null", call, device ? "queue" : "device");
-    EK_TRY(device->backend->queue_open(device, stream, queue));
+    uint32_t options;
+    EK_TRY(ek_options_read(call, &options));
+    ek_queue *fresh = NULL;
+    EK_TRY(device->backend->queue_open(device, stream, &fresh));
     ek_device_retain(device);
+    ek_status status = ek_queue_set_options(fresh, options);
+    if (status != EK_OK) {
+        ek_queue_close(fresh);
+        return status;
+    }
+    *queue = fresh;
     return EK_OK;
 }
 
@@ -35,6 +46,7 @@ void ek_queue_close(ek_queue *queue)
     ek_device *device = ek_queue_base_of(queue)->device;
     if (ek_recording(queue))
         ek_record_drop(queue);
+    ek_fallback_free(ek_queue_base_of(queue)->fallback);
     device->backend->queue_free(queue);
     ek_device_close(device);
 }
@@ -71,6 +83,25 @@ ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads)
 int32_t ek_queue_threads(const ek_queue *queue)
 {
     return ek_queue_base_of(queue)->threads;
+}
+
+ek_status ek_queue_set_options(ek_queue *queue, uint32_t options)
+{
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_options: queue is null");
+    if (options & ~(uint32_t)EK_ALL_OPTIONS)
+        return ek_fail(EK_INVALID_ARGUMENT,
+                       "ek_queue_set_options: options is 0x%x: must be a sum of ek_queue_option",
+                       (unsigned)options);
+    if ((options & EK_FALLBACK) && ek_queue_device(queue)->type != EK_DEVICE_CPU)
+        EK_TRY(ek_fallback_prepare(queue));
+    ek_queue_base_of(queue)->options = options;
+    return EK_OK;
+}
+
+uint32_t ek_queue_options(const ek_queue *queue)
+{
+    return ek_queue_base_of(queue)->options;
 }
 
 ek_status ek_queue_set_variant(ek_queue *queue, ek_variant variant)

@@ -1,6 +1,7 @@
 #include "reduction.h"
 
 #include "backend.h"
+#include "call.h"
 #include "cpu/run_reduction.h"
 #include "error.h"
 #include "row.h"
@@ -24,19 +25,27 @@ static ek_status run_nonempty(ek_queue *queue, const ek_op_info *op, int32_t loo
     return run(queue, op, loop, rows);
 }
 
-static ek_status reduce(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t naxes,
-                        const int64_t *axes, int64_t ddof, bool keepdims, ek_array *out)
+typedef struct reduction_args {
+    int32_t naxes;
+    const int64_t *axes; /* null: all */
+    int64_t ddof;
+    bool keepdims;
+} reduction_args;
+
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
-    ek_operand in, result;
+    const reduction_args *a = args;
+    ek_operand x, result;
     bool marked[EK_MAX_NDIM];
     int32_t loop = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
-    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
-    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
-    EK_TRY(ek_rows_axes(op, in.ndim, naxes, axes, marked));
-    EK_TRY(ek_rows_reduce(op, &in, marked, keepdims, &result, &rows));
-    rows.ddof = ddof;
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
+    EK_TRY(ek_rows_axes(op, x.ndim, a->naxes, a->axes, marked));
+    EK_TRY(ek_rows_reduce(op, &x, marked, a->keepdims, &result, &rows));
+    rows.ddof = a->ddof;
     return op->run->run(queue, op, loop, &rows);
 }
 
@@ -55,7 +64,8 @@ ek_status ek_reduction_ddof(ek_queue *queue, const ek_op_info *op, const ek_arra
                        (int)naxes, EK_MAX_NDIM);
     for (int32_t i = 0; axes && i < naxes; i++)
         wide[i] = axes[i];
-    return reduce(queue, op, x, naxes, axes ? wide : NULL, ddof, keepdims, out);
+    const reduction_args args = {naxes, axes ? wide : NULL, ddof, keepdims};
+    return ek_call(compute, queue, op, &x, &args, out);
 }
 
 /* The parameters, with their defaults. */
@@ -88,13 +98,14 @@ ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, in
 ek_status ek_reduction_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                              int32_t param_count, const ek_param *params, ek_array *out)
 {
-    int32_t naxes;
-    const int64_t *axes;
-    bool keepdims;
-    read_params(param_count, params, &naxes, &axes, &keepdims);
+    reduction_args args;
+    read_params(param_count, params, &args.naxes, &args.axes, &args.keepdims);
     const ek_param *ddof = ek_find_param(param_count, params, "ddof");
-    return reduce(queue, op, in[0], naxes, axes, ddof ? ddof->integer : 0, keepdims, out);
+    args.ddof = ddof ? ddof->integer : 0;
+    return ek_call(compute, queue, op, in, &args, out);
 }
 
-const ek_kind ek_kind_reduction = {ek_reduction_infer, ek_reduction_apply, run};
-const ek_kind ek_kind_reduction_nonempty = {ek_reduction_infer, ek_reduction_apply, run_nonempty};
+const ek_kind ek_kind_reduction = {
+    .infer = ek_reduction_infer, .apply = ek_reduction_apply, .run = run};
+const ek_kind ek_kind_reduction_nonempty = {
+    .infer = ek_reduction_infer, .apply = ek_reduction_apply, .run = run_nonempty};

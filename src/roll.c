@@ -2,7 +2,7 @@
  * parts for each such axis, and every combination of parts is a copy. */
 #include <inttypes.h>
 
-#include "backend.h"
+#include "call.h"
 #include "einkorn/ops/copy.h"
 #include "elementwise.h"
 
@@ -99,15 +99,30 @@ static ek_status copy_part(const roll *roll, int64_t part)
     return ek_elementwise_run(roll->queue, &ek_op_copy.info, (int32_t)side[X].dtype, &layout);
 }
 
-ek_status ek_roll(ek_queue *queue, const ek_array *x, int32_t count, const int64_t *shifts,
-                  const int32_t *axes, ek_array *out)
+typedef struct roll_args {
+    int32_t count;
+    const int64_t *shifts;
+    const int32_t *axes;
+} roll_args;
+
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
+    (void)op;
+    const roll_args *a = args;
     roll roll = {.queue = queue};
-    EK_TRY(ek_operand_init(call, "x", queue, x, &roll.side[X]));
-    EK_TRY(ek_operand_init(call, "out", queue, out, &roll.side[OUT]));
+    EK_TRY(ek_operand_init(call, "x", queue, in[0], &roll.side[X]));
+    EK_TRY(ek_operand_init_out(call, "out", queue, out, &roll.side[OUT]));
     EK_TRY(check(&roll));
-    EK_TRY(take_shifts(&roll, count, shifts, axes));
+    EK_TRY(take_shifts(&roll, a->count, a->shifts, a->axes));
     for (int64_t part = 0; part < INT64_C(1) << roll.count && roll.side[X].size > 0; part++)
         EK_TRY(copy_part(&roll, part));
     return EK_OK;
+}
+
+ek_status ek_roll(ek_queue *queue, const ek_array *x, int32_t count, const int64_t *shifts,
+                  const int32_t *axes, ek_array *out)
+{
+    const roll_args args = {count, shifts, axes};
+    return ek_call(compute, queue, &ek_op_copy.info, &x, &args, out);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "call.h"
 #include "cpu/run_rowwise.h"
 #include "error.h"
 #include "reduction.h"
@@ -73,35 +74,44 @@ static ek_status read_affine(ek_queue *queue, const ek_op_info *op, const ek_arr
     return EK_OK;
 }
 
-static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *arrays,
-                         int64_t axis, ek_affine *affine, ek_array *out)
+typedef struct rowwise_args {
+    int64_t axis;
+    bool is_norm;
+    double eps; /* of a norm */
+} rowwise_args;
+
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
-    ek_operand in, result;
+    const rowwise_args *a = args;
+    ek_affine affine = {.gain_step = 1, .bias_step = 1, .eps = a->eps};
+    ek_operand x, result;
     int32_t loop = 0, along = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
-    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, arrays[0], &in));
-    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
-    EK_TRY(ek_rows_axis(op, in.ndim, axis, &along));
-    if (affine) {
-        EK_TRY(check_eps(op->call, affine->eps));
-        EK_TRY(read_affine(queue, op, arrays, &in, along, &result, affine));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
+    EK_TRY(ek_rows_axis(op, x.ndim, a->axis, &along));
+    if (a->is_norm) {
+        EK_TRY(check_eps(op->call, a->eps));
+        EK_TRY(read_affine(queue, op, in, &x, along, &result, &affine));
     }
-    EK_TRY(ek_rows_along(op, &in, along, &result, &rows));
-    return run(queue, op, loop, &rows, affine);
+    EK_TRY(ek_rows_along(op, &x, along, &result, &rows));
+    return run(queue, op, loop, &rows, a->is_norm ? &affine : NULL);
 }
 
 ek_status ek_rowwise(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t axis,
                      ek_array *out)
 {
-    return compute(queue, op, &x, axis, NULL, out);
+    const rowwise_args args = {.axis = axis};
+    return ek_call(compute, queue, op, &x, &args, out);
 }
 
 ek_status ek_norm(ek_queue *queue, const ek_op_info *op, const ek_array *const *in, int32_t axis,
                   double eps, ek_array *out)
 {
-    ek_affine affine = {.gain_step = 1, .bias_step = 1, .eps = eps};
-    return compute(queue, op, in, axis, &affine, out);
+    const rowwise_args args = {axis, true, eps};
+    return ek_call(compute, queue, op, in, &args, out);
 }
 
 ek_status ek_norm_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64_t n, int64_t inner,
@@ -159,14 +169,16 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                        int32_t param_count, const ek_param *params, ek_array *out)
 {
-    return compute(queue, op, in, axis_param(param_count, params), NULL, out);
+    const rowwise_args args = {.axis = axis_param(param_count, params)};
+    return ek_call(compute, queue, op, in, &args, out);
 }
 
 static ek_status apply_norm(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                             int32_t param_count, const ek_param *params, ek_array *out)
 {
-    ek_affine affine = {.gain_step = 1, .bias_step = 1, .eps = eps_param(param_count, params)};
-    return compute(queue, op, in, axis_param(param_count, params), &affine, out);
+    const rowwise_args args = {axis_param(param_count, params), true,
+                               eps_param(param_count, params)};
+    return ek_call(compute, queue, op, in, &args, out);
 }
 
 const ek_kind ek_kind_row = {.infer = infer, .apply = apply};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "call.h"
 #include "cpu/run_scan.h"
 #include "error.h"
 #include "row.h"
@@ -19,20 +20,22 @@ static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const 
     return ek_cpu_scan(queue, (const ek_scan_kernels *)kernels + loop, rows);
 }
 
-static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *x, int64_t axis,
-                         ek_array *out)
+/* args: the axis, an int64_t. */
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *out)
 {
-    ek_operand in, result;
+    const int64_t axis = *(const int64_t *)args;
+    ek_operand x, result;
     int32_t loop = 0, along = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init(op->call, "out", queue, out, &result));
-    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, x, &in));
-    EK_TRY(ek_rows_loop(op, in.dtype, &result.dtype, &loop));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
+    EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
     if (axis == EK_ALL_AXES) {
-        EK_TRY(ek_rows_flat(op, &in, &result, &rows));
+        EK_TRY(ek_rows_flat(op, &x, &result, &rows));
     } else {
-        EK_TRY(ek_rows_axis(op, in.ndim, axis, &along));
-        EK_TRY(ek_rows_along(op, &in, along, &result, &rows));
+        EK_TRY(ek_rows_axis(op, x.ndim, axis, &along));
+        EK_TRY(ek_rows_along(op, &x, along, &result, &rows));
     }
     return run(queue, op, loop, &rows);
 }
@@ -40,7 +43,8 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
 ek_status ek_scan(ek_queue *queue, const ek_op_info *op, const ek_array *x, int32_t axis,
                   ek_array *out)
 {
-    return compute(queue, op, x, axis, out);
+    const int64_t along = axis;
+    return ek_call(compute, queue, op, &x, &along, out);
 }
 
 /* All of x, flattened, unless the parameter names an axis. */
@@ -69,7 +73,8 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                        int32_t param_count, const ek_param *params, ek_array *out)
 {
-    return compute(queue, op, in[0], axis_param(param_count, params), out);
+    const int64_t axis = axis_param(param_count, params);
+    return ek_call(compute, queue, op, in, &axis, out);
 }
 
 const ek_kind ek_kind_scan = {.infer = infer, .apply = apply};

@@ -6,8 +6,10 @@
 
 ek_status ek_refuse_variant(const char *call, const ek_queue *queue)
 {
-    return ek_fail(EK_UNSUPPORTED, "%s: the queue's variant is %s: this build has no kernel for it",
-                   call, ek_variant_name((ek_variant)queue->variant));
+    return ek_fail(
+        EK_UNSUPPORTED, "%s: the queue's variant is %s: this build has no kernel for it%s", call,
+        ek_variant_name((ek_variant)queue->variant),
+        queue->variant == EK_CUDA ? "; with EK_FALLBACK an array call runs it on the CPU" : "");
 }
 
 int ek_op_has_variant(const ek_op_info *op, ek_variant variant)

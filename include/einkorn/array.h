@@ -3,19 +3,18 @@
 #ifndef EINKORN_ARRAY_H
 #define EINKORN_ARRAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "einkorn/device.h"
 #include "einkorn/dtype.h"
+#include "einkorn/limits.h"
 #include "einkorn/queue.h"
 #include "einkorn/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The most dimensions an array operand may have. */
-#define EK_MAX_NDIM 32
 
 /* An array. The caller owns everything it points to. */
 typedef struct ek_array {
@@ -46,6 +45,21 @@ ek_status ek_array_alloc(ek_queue *queue, ek_dtype dtype, int32_t ndim, const in
 
 /* Frees what ek_array_alloc allocated and clears the array. */
 ek_status ek_array_free(ek_queue *queue, ek_array *array);
+
+/* Allocates an array of the dtype of `like` on the queue's device, in C order: of that shape, or,
+ * if ndim is EK_SAME_SHAPE, of the shape of `like`; `shape` is then not looked at. `like` may be
+ * anywhere. ek_array_free frees it. */
+#define EK_SAME_SHAPE (-1)
+ek_status ek_empty_like(ek_queue *queue, const ek_array *like, int32_t ndim, const int64_t *shape,
+                        ek_array *array);
+
+/* src as an array of that dtype on the queue's device. Without a copy if it is that already: array
+ * then is src, with its memory, shape and strides, which the caller owns as before, and *made is
+ * false. Else array is a new one in C order, *made is true, and ek_array_free frees it. src is
+ * brought from the host to a GPU, or from one GPU to another, by ek_copy and converted by ek_cast.
+ * Memory of a GPU comes to the host by ek_copy on a queue of that GPU only: EK_DEVICE_MISMATCH. */
+ek_status ek_asarray(ek_queue *queue, ek_dtype dtype, const ek_array *src, ek_array *array,
+                     bool *made);
 
 /* The dtype of an array; EK_DTYPE_MISMATCH if DLPack's type is none of the fifteen. */
 ek_status ek_array_dtype(const ek_array *array, ek_dtype *dtype);

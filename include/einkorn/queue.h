@@ -23,8 +23,8 @@ ek_status ek_queue_open(ek_device *device, ek_queue **queue);
 
 /* Opens a queue on a CUDA stream (a CUstream or cudaStream_t) the application owns; the stream
  * must belong to the device's primary context and outlive the queue. A graph that the application
- * captures from the stream itself uses the queue's workspace, so it must not run while the queue has
- * other work; recorded programs (program.h) have their own. EK_UNSUPPORTED on the CPU. */
+ * captures from the stream itself uses the queue's workspace, so it must not run while the queue
+ * has other work; recorded programs (program.h) have their own. EK_UNSUPPORTED on the CPU. */
 ek_status ek_queue_wrap_stream(ek_device *device, void *stream, ek_queue **queue);
 
 /* Waits for the queue's work, then closes it. A null pointer is allowed. */
@@ -42,6 +42,29 @@ void *ek_queue_stream(const ek_queue *queue);
  * it is opened. No result depends on it. */
 ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads);
 int32_t ek_queue_threads(const ek_queue *queue);
+
+/* What a queue may do beyond the word of a call; nothing of it by default. */
+typedef enum ek_queue_option {
+    /* Inputs of an array call that are in host memory, pinned or not, are copied to the queue's
+     * device: in queue order, into memory that is freed in queue order, in the layout they have, so
+     * that a broadcast row stays a row. Outputs are never copied, and nothing ever comes from
+     * another GPU: such operands are EK_DEVICE_MISMATCH, as all are without the option. Pageable
+     * memory has been read when the call returns; pinned memory must stay as it is until the queue
+     * has come to it. */
+    EK_HOST_TO_DEVICE = 1,
+    /* An array call of an operation that has no CUDA variant runs on the CPU: its operands are
+     * copied to the host, computed there when the queue has come to it, and the result is copied
+     * back (einkorn/fallback.h counts and announces it). Without the option it is EK_UNSUPPORTED.
+     */
+    EK_FALLBACK = 2
+} ek_queue_option;
+
+/* Sets all options of a queue: the sum of those that shall be on. They change nothing on the CPU,
+ * nor in typed calls, which are given addresses and not told where they are. A queue is opened with
+ * those that the environment names: EINKORN_HOST_TO_DEVICE and EINKORN_FALLBACK are on if 1, yes,
+ * on or true, off if empty, 0, no, off or false; anything else is refused by the opening. */
+ek_status ek_queue_set_options(ek_queue *queue, uint32_t options);
+uint32_t ek_queue_options(const ek_queue *queue);
 
 /* Chooses the CPU variant of a CPU queue. EK_UNSUPPORTED if this build or machine lacks it. */
 ek_status ek_queue_set_variant(ek_queue *queue, ek_variant variant);

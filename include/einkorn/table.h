@@ -9,15 +9,13 @@
 #include "einkorn/array.h"
 #include "einkorn/device.h"
 #include "einkorn/dtype.h"
+#include "einkorn/limits.h"
 #include "einkorn/queue.h"
 #include "einkorn/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The most array inputs an operation may have. */
-#define EK_MAX_INPUTS 3
 
 /* As the axis of an operation that gives an index: all of them, flattened in C order. */
 #define EK_ALL_AXES INT32_MIN

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "einkorn/table.h"
+#include "einkorn/limits.h"
 
 /* Threads of a block. */
 #define EK_CUDA_LOG_THREADS 8

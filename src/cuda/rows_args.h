@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "einkorn/array.h"
+#include "einkorn/limits.h"
 
 /* Threads of a block. */
 #define EK_CUDA_ROWS_THREADS 256
