@@ -23,6 +23,7 @@ static ek_status make(ek_queue *queue, const char *call, const ek_array *array,
     int64_t first, count = ek_mirror(operand, on_host ? EK_DEVICE_CPU : device->type,
                                      on_host ? 0 : device->index, &made->operand, &first);
     size_t size = ek_dtype_size(operand->dtype), bytes = (size_t)count * size;
+    made->memory = NULL;
     if (!on_host)
         EK_TRY(ek_alloc(queue, bytes, &made->memory));
     else if (bytes > 0 && !(made->memory = malloc(bytes)))

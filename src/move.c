@@ -1,6 +1,7 @@
 #include "move.h"
 
 #include "backend.h"
+#include "program.h"
 
 enum { DST, SRC };
 
@@ -84,5 +85,9 @@ ek_status ek_move(ek_queue *queue, const char *call, const ek_operand *dst, cons
     for (int32_t d = 0; d < src->ndim; d++)
         side[DST].size = side[SRC].size *= shape[d];
     EK_TRY(ek_layout_init(call, 2, side, &layout));
+    if (EK_UNLIKELY(ek_recording(queue)))
+        EK_TRY(ek_queue_device(queue)->backend->record_transfer(
+            queue, dst->data, dst->device_type, dst->device_index, src->data, src->device_type,
+            src->device_index));
     return ek_move_layout(queue, dst, src, &layout);
 }

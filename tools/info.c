@@ -4,15 +4,19 @@
 
 #include "command.h"
 #include "einkorn/device.h"
+#include "einkorn/queue.h"
 #include "einkorn/version.h"
+#include "error.h"
 #include "json.h"
 
 static const char help[] = "usage: einkorn info [--json]\n"
                            "\n"
                            "Tells the version, what was built, the devices and CPU variants\n"
-                           "of this machine, and how many threads a call may use.\n"
+                           "of this machine, how many threads a call may use, and\n"
+                           "which options the environment gives a queue.\n"
                            "\n"
-                           "  --json      write JSON: version, build, devices, variants, threads\n"
+                           "  --json      write JSON: version, build, devices, variants, threads,\n"
+                           "              options\n"
                            "  -h, --help  show this text\n";
 
 static const struct {
@@ -64,7 +68,31 @@ static void print_device(const ek_device *device, void *to)
     *label = "";
 }
 
-static void write_json(int threads)
+static const struct {
+    const char *name;
+    uint32_t value;
+} queue_options[] = {
+    {"host_to_device", EK_HOST_TO_DEVICE},
+    {"fallback", EK_FALLBACK},
+};
+
+enum { QUEUE_OPTIONS = sizeof queue_options / sizeof queue_options[0] };
+
+/* The options that the environment gives a queue. */
+static ek_status read_options(uint32_t *options)
+{
+    ek_device *device;
+    ek_queue *queue = NULL;
+    EK_TRY(ek_device_open("cpu", &device));
+    ek_status status = ek_queue_open(device, &queue);
+    if (status == EK_OK)
+        *options = ek_queue_options(queue);
+    ek_queue_close(queue);
+    ek_device_close(device);
+    return status;
+}
+
+static void write_json(int threads, uint32_t options)
 {
     json out = json_begin(stdout);
     json_string(&out, "version", EK_VERSION);
@@ -84,10 +112,14 @@ static void write_json(int threads)
     }
     json_end(&out);
     json_int(&out, "threads", threads);
+    json_object(&out, "options");
+    for (int i = 0; i < QUEUE_OPTIONS; i++)
+        json_bool(&out, queue_options[i].name, options & queue_options[i].value);
+    json_end(&out);
     json_finish(&out);
 }
 
-static void print_table(int threads)
+static void print_table(int threads, uint32_t options)
 {
     const char *label = "devices";
     printf("einkorn   %s\nbuild     ", EK_VERSION);
@@ -100,7 +132,10 @@ static void print_table(int threads)
         if (ek_variant_available((ek_variant)v))
             printf(" %s", ek_variant_name((ek_variant)v));
     }
-    printf("\nthreads   %d\n", threads);
+    printf("\nthreads   %d\noptions  ", threads);
+    for (int i = 0; i < QUEUE_OPTIONS; i++)
+        printf(" %s %s%s", queue_options[i].name, options & queue_options[i].value ? "on" : "off",
+               i + 1 < QUEUE_OPTIONS ? "," : "\n");
 }
 
 int command_info(int argc, char **argv)
@@ -118,9 +153,12 @@ int command_info(int argc, char **argv)
     if (optind < argc)
         return command_misuse(argv[0], "argument '%s' is not needed", argv[optind]);
     int threads = omp_get_max_threads();
+    uint32_t enabled;
+    if (read_options(&enabled) != EK_OK)
+        return command_fail("info");
     if (as_json)
-        write_json(threads);
+        write_json(threads, enabled);
     else
-        print_table(threads);
+        print_table(threads, enabled);
     return COMMAND_OK;
 }
