@@ -101,7 +101,8 @@ static ek_status set_up(ek_cuda_queue *queue, cublasHandle_t handle)
     cublasStatus_t result = ek_cublas.set_stream(handle, ek_cuda_stream_of(&queue->base.head));
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(&queue->base.head, call, "cublasSetStream", result);
-    EK_TRY(ek_cuda_alloc(&queue->base.head, workspace_bytes, &queue->cublas_workspace));
+    if (!queue->cublas_workspace)
+        EK_TRY(ek_cuda_alloc(&queue->base.head, workspace_bytes, &queue->cublas_workspace));
     result = ek_cublas.set_workspace(handle, queue->cublas_workspace, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(&queue->base.head, call, "cublasSetWorkspace", result);
@@ -149,9 +150,6 @@ void ek_cublas_release(ek_cuda_queue *queue)
 {
     ek_cublas.destroy(queue->cublas);
     queue->cublas = NULL;
-    if (queue->cublas_workspace)
-        ek_cuda_free(&queue->base.head, queue->cublas_workspace);
-    queue->cublas_workspace = NULL;
 }
 
 ek_status ek_cublas_enter_program(ek_queue *queue)
@@ -171,5 +169,5 @@ void ek_cublas_leave_program(ek_queue *queue)
     cublasStatus_t result =
         ek_cublas.set_workspace(cuda->cublas, cuda->cublas_workspace, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
-        ek_cublas_release(cuda); /* the next product makes another */
+        ek_cublas_release(cuda);
 }

@@ -69,6 +69,8 @@ void ek_cuda_queue_free(ek_queue *queue)
         ek_cublas_release(cuda);
         ek_cuda_guard_leave(&guard);
     }
+    if (cuda->cublas_workspace)
+        ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->cublas_workspace, stream);
     if (cuda->workspace)
         ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->workspace, stream);
     if (cuda->owns_stream)

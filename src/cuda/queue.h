@@ -13,7 +13,7 @@ typedef struct ek_cuda_queue {
     void *workspace;   /* null until first asked for */
     size_t workspace_bytes;
     void *cublas; /* its cublasHandle_t; null until first used */
-    void *cublas_workspace;
+    void *cublas_workspace; /* null until first used */
 } ek_cuda_queue;
 
 static inline ek_cuda_queue *ek_cuda_queue_of(const ek_queue *queue)
@@ -53,7 +53,9 @@ static inline ek_status ek_cuda_given(ek_queue *queue, const char *op)
             return ek_cuda_queue_fail(queue, call, #entry, ek_try_result);                         \
     } while (0)
 
-/* Releases what cublas.c made for the queue. The queue's context is current. */
+/* Gives up the queue's handle; the next product makes another. The workspace stays with the queue:
+ * products under way may be using it, and while the queue records it could not be freed behind
+ * them. The queue's context is current. */
 void ek_cublas_release(ek_cuda_queue *queue);
 
 #endif
