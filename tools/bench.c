@@ -242,15 +242,66 @@ static ek_status bench_op(session *s, const ek_op_info *op)
     return EK_OK;
 }
 
-/* A file of cases, on one thread unless they say more; empty lines and those that begin with # say
- * nothing. */
-static ek_status bench_cases(session *s, FILE *file)
+/* What is in a file, which may be a pipe; null if there is no memory for it. */
+static char *read_text(FILE *file)
 {
-    char line[512];
-    for (int number = 1; fgets(line, sizeof line, file); number++) {
-        progress_show(number, "cases");
-        if (line[0] == '#' || line[strspn(line, " \t\n")] == '\0')
+    size_t used = 0, room = 0, got = 0;
+    char *text = NULL;
+    do {
+        used += got;
+        if (room - used < 2) {
+            char *grown = realloc(text, room = 2 * room + 4096);
+            if (!grown) {
+                free(text);
+                return NULL;
+            }
+            text = grown;
+        }
+        got = fread(text + used, 1, room - used - 1, file);
+    } while (got > 0);
+    text[used] = '\0';
+    return text;
+}
+
+/* Ends the line that begins at `at` and returns where the next one begins. */
+static char *cut_line(char *at)
+{
+    char *end = at + strcspn(at, "\n");
+    if (*end == '\0')
+        return end;
+    *end = '\0';
+    return end + 1;
+}
+
+/* Empty lines and those that begin with # say nothing. */
+static bool is_case(const char *line)
+{
+    size_t blank = strspn(line, " \t");
+    return line[0] != '#' && line[blank] != '\0' && line[blank] != '\n';
+}
+
+static int64_t count_cases(const char *text)
+{
+    int64_t count = 0;
+    while (text) {
+        count += is_case(text);
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    return count;
+}
+
+/* The lines of a file of cases, on one thread unless they say more. */
+static ek_status bench_cases(session *s, char *text)
+{
+    int64_t done = 0;
+    progress_begin(count_cases(text));
+    for (int number = 1; *text; number++) {
+        char *line = text;
+        text = cut_line(text);
+        if (!is_case(line))
             continue;
+        progress_show(done++, line);
         if (bench_case_parse(&s->what, line) != EK_OK) {
             char problem[256];
             snprintf(problem, sizeof problem, "%s", ek_error_message());
@@ -267,13 +318,17 @@ static ek_status bench_file(session *s)
     FILE *file = fopen(s->request->cases, "r");
     if (!file)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: cannot be read", s->request->cases);
-    ek_status status = bench_cases(s, file);
+    char *text = read_text(file);
     fclose(file);
+    ek_status status = text ? bench_cases(s, text)
+                            : ek_fail(EK_OUT_OF_MEMORY, "no host memory for %s", s->request->cases);
+    free(text);
     return status;
 }
 
 static ek_status bench_ops(session *s, int count, const ek_op_info *const *ops)
 {
+    progress_begin(count);
     for (int32_t i = 0; i < count; i++) {
         progress_show(i, ops[i]->name);
         EK_TRY(bench_op(s, ops[i]));
@@ -298,7 +353,6 @@ static ek_status bench_all(session *s, int count, char **names, const ek_op_info
     }
     if (!r->as_json)
         print_head();
-    progress_begin(op_count);
     EK_TRY(r->cases ? bench_file(s) : bench_ops(s, op_count, ops));
     progress_end();
     if (s->count == 0)
