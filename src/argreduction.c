@@ -4,7 +4,6 @@
 #include "call.h"
 #include "cpu/run_argreduction.h"
 #include "error.h"
-#include "row.h"
 
 static ek_status mark(const ek_op_info *op, int32_t ndim, int64_t axis, bool *marked)
 {
@@ -14,9 +13,8 @@ static ek_status mark(const ek_op_info *op, int32_t ndim, int64_t axis, bool *ma
 
 static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
 {
-    const void *kernels = op->kernels[queue->variant];
-    if (!kernels)
-        return ek_refuse_variant(op->call, queue);
+    const void *kernels;
+    EK_TRY(ek_find_kernels(op, queue, &kernels));
     EK_TRY(ek_rows_need_elements(op->call, rows));
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)

@@ -5,7 +5,6 @@
 
 #include "backend.h"
 #include "call.h"
-#include "row.h"
 
 /* The loop for these dtypes. `out` may be null where only the inputs are known. */
 static ek_status find_loop(const ek_op_info *op, const ek_dtype *in, const ek_dtype *out,
@@ -96,9 +95,8 @@ ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *
 ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop,
                              const ek_layout *layout)
 {
-    const void *kernels = op->kernels[queue->variant];
-    if (!kernels)
-        return ek_refuse_variant(op->call, queue);
+    const void *kernels;
+    EK_TRY(ek_find_kernels(op, queue, &kernels));
     if (layout->size == 0)
         return EK_OK;
     uint8_t size[EK_MAX_OPERANDS] = {(uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].out)};

@@ -4,7 +4,6 @@
 
 #include "call.h"
 #include "einkorn/body.h"
-#include "row.h"
 
 /* args: the value. */
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
@@ -18,9 +17,8 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
         return ek_fail(EK_INVALID_ARGUMENT, "%s: value is null", op->call);
     EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &operand));
     EK_TRY(ek_layout_init_stretched(op->call, 1, &operand, &layout));
-    const void *kernels = op->kernels[queue->variant];
-    if (!kernels)
-        return ek_refuse_variant(op->call, queue);
+    const void *kernels;
+    EK_TRY(ek_find_kernels(op, queue, &kernels));
     if (layout.size == 0)
         return EK_OK;
     uint8_t size = (uint8_t)ek_dtype_size(operand.dtype);

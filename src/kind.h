@@ -4,6 +4,7 @@
 #define EK_KIND_H
 
 #include "einkorn/table.h"
+#include "row.h"
 #include "rows.h"
 
 struct ek_kind {
@@ -15,6 +16,14 @@ struct ek_kind {
     ek_status (*run)(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows);
     bool reads_out; /* what the output holds before may count */
 };
+
+/* The operation's kernels for the queue's variant; refuses if it has none. */
+static inline ek_status ek_find_kernels(const ek_op_info *op, const ek_queue *queue,
+                                        const void **kernels)
+{
+    *kernels = op->kernels[queue->variant];
+    return *kernels ? EK_OK : ek_refuse_variant(op->call, queue);
+}
 
 /* Refuses a parameter the operation does not have, or one given twice. */
 ek_status ek_check_params(const ek_op_info *op, int32_t count, const ek_param *params);

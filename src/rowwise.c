@@ -8,15 +8,13 @@
 #include "cpu/run_rowwise.h"
 #include "error.h"
 #include "reduction.h"
-#include "row.h"
 #include "typed.h"
 
 static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows,
                      const ek_affine *affine)
 {
-    const void *kernels = op->kernels[queue->variant];
-    if (!kernels)
-        return ek_refuse_variant(op->call, queue);
+    const void *kernels;
+    EK_TRY(ek_find_kernels(op, queue, &kernels));
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
         return ek_cuda_rowwise(queue, kernels, op, loop, rows, affine);

@@ -6,13 +6,11 @@
 #include "call.h"
 #include "cpu/run_scan.h"
 #include "error.h"
-#include "row.h"
 
 static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows)
 {
-    const void *kernels = op->kernels[queue->variant];
-    if (!kernels)
-        return ek_refuse_variant(op->call, queue);
+    const void *kernels;
+    EK_TRY(ek_find_kernels(op, queue, &kernels));
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
         return ek_cuda_scan(queue, kernels, op, loop, rows);
