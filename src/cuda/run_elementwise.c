@@ -92,58 +92,19 @@ static void advance(plan *plan, int32_t d, int64_t at)
             (char *)plan->walk.data[k] + at * plan->walk.stride[d][k] * plan->size[k];
 }
 
-/* Puts a dimension of the layout where the output's strides fall, so that lines run where the
- * output's elements are neighbours, whatever the order of the array's dimensions. The output is
- * walked forward. */
-static void insert_dimension(plan *plan, const ek_layout *layout, int32_t from)
-{
-    int64_t(*stride)[EK_MAX_OPERANDS] = plan->walk.stride;
-    int32_t to = plan->ndim++;
-    for (; to > 0 && magnitude(stride[to - 1][0]) < magnitude(layout->stride[from][0]); to--)
-        copy_dimension(plan, to, to - 1);
-    plan->shape[to] = layout->shape[from];
-    memcpy(stride[to], layout->stride[from], sizeof stride[0]);
-    if (stride[to][0] >= 0)
-        return;
-    advance(plan, to, plan->shape[to] - 1);
-    for (int32_t k = 0; k < plan->operands; k++)
-        stride[to][k] = -stride[to][k];
-}
-
-/* Merges dimensions that all operands cross in one step, which sorting may have brought together.
- */
-static void merge_dimensions(plan *plan)
-{
-    int64_t(*stride)[EK_MAX_OPERANDS] = plan->walk.stride;
-    int32_t last = 0;
-    for (int32_t d = 1; d < plan->ndim; d++) {
-        bool merges = true;
-        for (int32_t k = 0; k < plan->operands; k++)
-            merges &= stride[last][k] == stride[d][k] * plan->shape[d];
-        if (merges) {
-            plan->shape[last] *= plan->shape[d];
-            memcpy(stride[last], stride[d], sizeof stride[0]);
-        } else {
-            copy_dimension(plan, ++last, d);
-        }
-    }
-    plan->ndim = last + 1;
-}
-
+/* A layout's dimensions come in the order of the output's memory, so its last one is the lines. */
 static void open_plan(plan *plan, const ek_layout *layout, const uint8_t *size)
 {
     plan->operands = layout->operands;
     plan->size = size;
     plan->log_width = ceil_log2(EK_CUDA_WIDTH(ek_cuda_largest(layout->operands, size)));
-    plan->ndim = 0;
+    plan->ndim = layout->ndim;
     plan->length = 1;
     memcpy(plan->walk.data, layout->data, sizeof plan->walk.data);
-    for (int32_t d = 0; d < layout->ndim; d++)
-        insert_dimension(plan, layout, d);
+    memcpy(plan->shape, layout->shape, (size_t)layout->ndim * sizeof plan->shape[0]);
+    memcpy(plan->walk.stride, layout->stride, (size_t)layout->ndim * sizeof plan->walk.stride[0]);
     if (plan->ndim > 0) {
-        merge_dimensions(plan);
-        plan->ndim--;
-        plan->length = plan->shape[plan->ndim];
+        plan->length = plan->shape[--plan->ndim];
         memcpy(plan->walk.step, plan->walk.stride[plan->ndim], sizeof plan->walk.step);
     }
     for (int32_t k = 0; k < plan->operands && plan->length == 1; k++)
