@@ -4,11 +4,14 @@
 #define EK_BACKEND_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "cache.h"
 #include "einkorn/array.h"
 #include "einkorn/device.h"
 #include "einkorn/event.h"
+#include "einkorn/memory.h"
 #include "einkorn/program.h"
 #include "einkorn/queue.h"
 
@@ -25,8 +28,28 @@ typedef struct ek_backend {
     void (*queue_free)(ek_queue *queue);
     ek_status (*queue_sync)(ek_queue *queue);
 
-    ek_status (*alloc)(ek_queue *queue, size_t bytes, void **memory);
-    ek_status (*free)(ek_queue *queue, void *memory);
+    /* A block of `bytes` bytes, a multiple of the quantum, ready in the order of `line`: a stream,
+     * or null on the CPU. Reserves in the device's stock what it takes from the system. */
+    ek_status (*block_take)(ek_device *device, void *line, size_t bytes, ek_block **block);
+    /* Gives back a block that is in no cache, in the order of the cache's queue. */
+    void (*block_release)(ek_cache *cache, ek_block *block);
+    /* The block that holds the address, null if none does that is known; the CPU knows only first
+     * addresses. */
+    ek_block *(*block_find)(const void *memory);
+    /* Gives back a block that other queues use, or one that the queue cannot give back by itself
+     * because it records. (null on the CPU, whose queues have done their work) */
+    ek_status (*block_free_shared)(ek_queue *queue, ek_block *block);
+    /* Marks the block that holds the address as used by the queue. (null on the CPU) */
+    void (*memory_use)(const ek_queue *queue, const void *memory);
+    /* Whether the cache's stream is captured and must be left alone. (null on the CPU) */
+    bool (*cache_captured)(const ek_cache *cache);
+    /* Gives free memory beyond `keep` bytes back to the system. The caches are locked. */
+    ek_status (*stock_trim)(ek_device *device, size_t keep);
+    /* What the device's memory is made of beyond what its stock knows. */
+    ek_status (*stock_info)(ek_device *device, ek_memory_info *info);
+
+    ek_status (*pinned_alloc)(ek_device *device, size_t bytes, void **memory);
+    ek_status (*pinned_free)(ek_device *device, void *memory);
 
     ek_status (*event_open)(ek_device *device, ek_event **event);
     void (*event_free)(ek_event *event);
@@ -50,8 +73,8 @@ typedef struct ek_backend {
     ek_status (*record_transfer)(ek_queue *queue, const void *dst, ek_device_type dst_type,
                                  int32_t dst_index, const void *src, ek_device_type src_type,
                                  int32_t src_index);
-    /* Memory for a block of a program that is being recorded. */
-    ek_status (*program_alloc)(ek_program *program, size_t bytes, void **memory);
+    /* A block while a program is recorded, for the program or for the queue. */
+    ek_status (*program_take)(ek_program *program, size_t bytes, ek_block **block);
     ek_status (*program_run)(ek_queue *queue, const ek_program *program);
     /* Frees the program with its memory. */
     void (*program_close)(ek_program *program);
@@ -65,6 +88,7 @@ struct ek_device {
     int32_t count;      /* guarded by the lock of device.c */
     char name[16];
     char model[96];
+    ek_stock stock;
 };
 
 /* What every queue has; a backend's own queue struct begins with it. */
@@ -75,6 +99,7 @@ typedef struct ek_queue_base {
      * thought. None while the queue records, which thus costs such calls no test of its own. */
     int64_t at_once;
     ek_device *device;
+    ek_cache *cache;
     void *stream;
     ek_program *recording;        /* null unless the queue records */
     uint32_t options;             /* ek_queue_option */

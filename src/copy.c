@@ -190,6 +190,8 @@ ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
         return ek_fail(EK_DTYPE_MISMATCH, "ek_copy: src is %s: dst is %s; ek_cast converts",
                        ek_dtype_name(copy.side[SRC].dtype), ek_dtype_name(copy.side[DST].dtype));
     EK_TRY(check_queue(&copy));
+    ek_operand_use(queue, &copy.side[DST]);
+    ek_operand_use(queue, &copy.side[SRC]);
     EK_TRY(ek_layout_init_stretched("ek_copy", 2, copy.side, &copy.layout));
     if (copy.layout.size == 0)
         return EK_OK;

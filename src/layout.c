@@ -108,7 +108,15 @@ static ek_status init_operand(const char *call, const char *name, const ek_queue
         return ek_fail(EK_DEVICE_MISMATCH, "%s: %s is on %s: the queue's device is %s; %s", call,
                        name, ek_place_text(operand, text), device->name,
                        way_out(operand, device, output));
+    ek_operand_use(queue, operand);
     return EK_OK;
+}
+
+void ek_operand_use(const ek_queue *queue, const ek_operand *operand)
+{
+    const ek_backend *backend = ek_queue_device(queue)->backend;
+    if (backend->memory_use)
+        backend->memory_use(queue, operand->data);
 }
 
 ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,

@@ -14,7 +14,7 @@ ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory)
     }
     if (EK_UNLIKELY(ek_recording(queue)))
         return ek_program_alloc(ek_recording(queue), bytes, memory);
-    return ek_queue_device(queue)->backend->alloc(queue, bytes, memory);
+    return ek_cache_alloc(queue, bytes, memory);
 }
 
 ek_status ek_free(ek_queue *queue, void *memory)
@@ -25,5 +25,15 @@ ek_status ek_free(ek_queue *queue, void *memory)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_free: queue is null");
     if (EK_UNLIKELY(ek_recording(queue)))
         return ek_program_free(ek_recording(queue), memory);
-    return ek_queue_device(queue)->backend->free(queue, memory);
+    return ek_cache_free(queue, memory);
+}
+
+ek_status ek_memory_use(ek_queue *queue, const void *memory)
+{
+    if (!queue)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_memory_use: queue is null");
+    const ek_backend *backend = ek_queue_device(queue)->backend;
+    if (backend->memory_use)
+        backend->memory_use(queue, memory);
+    return EK_OK;
 }

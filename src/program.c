@@ -8,7 +8,8 @@ static ek_program_block *find_free(const ek_program *program, size_t bytes)
 {
     ek_program_block *best = NULL;
     for (ek_program_block *block = program->blocks; block; block = block->next) {
-        if (!block->used && block->bytes >= bytes && (!best || block->bytes < best->bytes))
+        if (!block->used && block->block->bytes >= bytes &&
+            (!best || block->block->bytes < best->block->bytes))
             best = block;
     }
     return best;
@@ -16,19 +17,23 @@ static ek_program_block *find_free(const ek_program *program, size_t bytes)
 
 ek_status ek_program_keep(ek_program *program, size_t bytes, void **memory)
 {
+    ek_stock *stock = &program->device->stock;
+    size_t quantum = (size_t)1 << stock->log_quantum, size = (bytes + quantum - 1) & ~(quantum - 1);
     ek_program_block *block = malloc(sizeof *block);
     if (!block)
         return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: no host memory");
-    ek_status status = program->device->backend->program_alloc(program, bytes, &block->memory);
+    ek_status status = program->device->backend->program_take(program, size, &block->block);
     if (status != EK_OK) {
         free(block);
         return status;
     }
-    block->bytes = bytes;
+    ek_stock_count_program(stock, (int64_t)block->block->bytes);
+    block->block->state = EK_BLOCK_OF_PROGRAM;
+    block->block->owner = NULL;
     block->used = true;
     block->next = program->blocks;
     program->blocks = block;
-    *memory = block->memory;
+    *memory = block->block->memory;
     return EK_OK;
 }
 
@@ -38,14 +43,14 @@ ek_status ek_program_alloc(ek_program *program, size_t bytes, void **memory)
     if (!block)
         return ek_program_keep(program, bytes, memory);
     block->used = true;
-    *memory = block->memory;
+    *memory = block->block->memory;
     return EK_OK;
 }
 
 ek_status ek_program_free(ek_program *program, void *memory)
 {
     ek_program_block *block = program->blocks;
-    while (block && !(block->used && block->memory == memory))
+    while (block && !(block->used && block->block->memory == memory))
         block = block->next;
     if (!block)
         return ek_fail(EK_UNSUPPORTED,
@@ -56,11 +61,13 @@ ek_status ek_program_free(ek_program *program, void *memory)
     return EK_OK;
 }
 
-void ek_program_forget_blocks(ek_program *program)
+void ek_program_release(ek_program *program, void (*release)(ek_program *program, ek_block *block))
 {
     while (program->blocks) {
         ek_program_block *block = program->blocks;
         program->blocks = block->next;
+        ek_stock_count_program(&program->device->stock, -(int64_t)block->block->bytes);
+        release(program, block->block);
         free(block);
     }
 }

@@ -11,8 +11,7 @@
 /* Memory of a program. */
 typedef struct ek_program_block {
     struct ek_program_block *next;
-    void *memory;
-    size_t bytes;
+    ek_block *block;
     bool used; /* at this point of the recording; else later calls may have it */
 } ek_program_block;
 
@@ -33,8 +32,8 @@ ek_status ek_program_keep(ek_program *program, size_t bytes, void **memory);
 /* Frees a block for what is recorded from here on. EK_UNSUPPORTED for any other memory. */
 ek_status ek_program_free(ek_program *program, void *memory);
 
-/* Forgets the blocks, whose memory the backend has freed. */
-void ek_program_forget_blocks(ek_program *program);
+/* Calls `release` for each block and forgets it. */
+void ek_program_release(ek_program *program, void (*release)(ek_program *program, ek_block *block));
 
 /* The program that the queue records; null if it does not. */
 static inline ek_program *ek_recording(const ek_queue *queue)

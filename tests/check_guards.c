@@ -183,10 +183,12 @@ START_TEST(out_of_memory)
 {
     ek_queue *queue = fake_queue("cuda");
     void *memory = queue;
-    fake.fail_call("cuMemAllocFromPoolAsync", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    fake.room(0);
     ck_assert_int_eq(ek_alloc(queue, 4096, &memory), EK_OUT_OF_MEMORY);
     ck_assert_ptr_eq(memory, queue);
-    ck_assert_str_eq(ek_error_message(), "ek_alloc: cuda:0 has no room for 4096 bytes");
+    ck_assert_str_eq(ek_error_message(), "ek_alloc: bytes is 4096: cuda:0 has no room for them: "
+                                         "0 in use, no limit set");
+    fake.room(SIZE_MAX);
     OK(ek_alloc(queue, 4096, &memory));
     OK(ek_free(queue, memory));
     ek_queue_close(queue);
@@ -377,8 +379,9 @@ START_TEST(workspace_grows_and_stays)
     OK(ek_cuda_workspace(queue, 1000, &small));
     OK(ek_cuda_workspace(queue, 2000, &same));
     ck_assert_ptr_eq(small, same);
-    fake.fail_call("cuMemAllocFromPoolAsync", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    fake.room(0);
     ck_assert_int_eq(ek_cuda_workspace(queue, 5 << 20, &large), EK_OUT_OF_MEMORY);
+    fake.room(SIZE_MAX);
     OK(ek_cuda_workspace(queue, 2000, &same));
     ck_assert_ptr_eq(small, same);
     OK(ek_cuda_workspace(queue, 5 << 20, &large));

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "cpu/features.h"
-#include "cpu/pages.h"
+#include "cpu/memory.h"
 #include "cpu/record.h"
 #include "cpu/run_elementwise.h"
 #include "cpu/workspace.h"
@@ -47,17 +47,19 @@ static ek_status cpu_device_open(int32_t index, ek_device **device)
                            "is %s",
                            wanted, ek_variant_name(ek_cpu_best_variant()));
     }
-    ek_device *fresh = calloc(1, sizeof *fresh);
+    ek_cpu_device *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return no_memory("ek_device_open");
-    fresh->variant = variant;
-    ek_cpu_model(fresh->model, sizeof fresh->model);
-    *device = fresh;
+    fresh->base.variant = variant;
+    ek_cpu_model(fresh->base.model, sizeof fresh->base.model);
+    ek_cpu_memory_open(fresh);
+    *device = &fresh->base;
     return EK_OK;
 }
 
 static void cpu_device_free(ek_device *device)
 {
+    ek_cpu_memory_close((ek_cpu_device *)device);
     free(device);
 }
 
@@ -65,8 +67,13 @@ static ek_status cpu_queue_open(ek_device *device, void *stream, ek_queue **queu
 {
     (void)stream;
     cpu_queue *fresh = calloc(1, sizeof *fresh);
-    if (!fresh)
+    ek_cache *cache = fresh ? ek_cache_take(device, sizeof *cache) : NULL;
+    if (!cache) {
+        free(fresh);
         return no_memory("ek_queue_open");
+    }
+    ek_cache_open(cache);
+    fresh->base.cache = cache;
     fresh->base.head.variant = device->variant;
     fresh->base.threads = omp_get_max_threads();
     fresh->base.at_once = EK_SMALL;
@@ -77,7 +84,9 @@ static ek_status cpu_queue_open(ek_device *device, void *stream, ek_queue **queu
 
 static void cpu_queue_free(ek_queue *queue)
 {
-    free(((cpu_queue *)queue)->workspace);
+    if (((cpu_queue *)queue)->workspace)
+        ek_cache_free(queue, ((cpu_queue *)queue)->workspace);
+    ek_cache_leave(ek_queue_base_of(queue)->cache);
     free(queue);
 }
 
@@ -87,36 +96,14 @@ static ek_status cpu_queue_sync(ek_queue *queue)
     return EK_OK;
 }
 
-ek_status ek_cpu_allocate(const char *call, size_t bytes, void **memory)
-{
-    void *fresh = ek_pages_alloc(bytes);
-    if (!fresh)
-        return ek_fail(EK_OUT_OF_MEMORY, "%s: bytes is %zu: no host memory", call, bytes);
-    *memory = fresh;
-    return EK_OK;
-}
-
-static ek_status cpu_alloc(ek_queue *queue, size_t bytes, void **memory)
-{
-    (void)queue;
-    return ek_cpu_allocate("ek_alloc", bytes, memory);
-}
-
-static ek_status cpu_free(ek_queue *queue, void *memory)
-{
-    (void)queue;
-    free(memory);
-    return EK_OK;
-}
-
 ek_status ek_cpu_workspace(ek_queue *queue, size_t bytes, void **memory)
 {
     cpu_queue *cpu = (cpu_queue *)queue;
     if (EK_UNLIKELY(bytes > cpu->workspace_bytes)) {
-        void *grown = ek_pages_alloc(bytes);
-        if (!grown)
-            return ek_fail(EK_OUT_OF_MEMORY, "no host memory for a workspace of %zu bytes", bytes);
-        free(cpu->workspace);
+        void *grown;
+        EK_TRY(ek_cache_alloc(queue, bytes, &grown));
+        if (cpu->workspace)
+            ek_cache_free(queue, cpu->workspace);
         cpu->workspace = grown;
         cpu->workspace_bytes = bytes;
     }
@@ -202,8 +189,13 @@ const ek_backend ek_cpu_backend = {
     .queue_open = cpu_queue_open,
     .queue_free = cpu_queue_free,
     .queue_sync = cpu_queue_sync,
-    .alloc = cpu_alloc,
-    .free = cpu_free,
+    .block_take = ek_cpu_block_take,
+    .block_release = ek_cpu_block_release,
+    .block_find = ek_cpu_block_find,
+    .stock_trim = ek_cpu_stock_trim,
+    .stock_info = ek_cpu_stock_info,
+    .pinned_alloc = ek_cpu_pinned_alloc,
+    .pinned_free = ek_cpu_pinned_free,
     .event_open = cpu_event_open,
     .event_free = cpu_event_free,
     .event_record = cpu_event_record,
@@ -214,7 +206,7 @@ const ek_backend ek_cpu_backend = {
     .transfer = cpu_transfer,
     .record_begin = ek_cpu_record_begin,
     .record_end = ek_cpu_record_end,
-    .program_alloc = ek_cpu_program_alloc,
+    .program_take = ek_cpu_program_take,
     .program_run = ek_cpu_program_run,
     .program_close = ek_cpu_program_close,
 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/memory.h"
 #include "cpu/run_elementwise.h"
-#include "cpu/workspace.h"
 
 typedef struct call {
     struct call *next;
@@ -37,10 +37,9 @@ ek_status ek_cpu_record_end(ek_queue *queue, ek_program *program)
     return EK_OK;
 }
 
-ek_status ek_cpu_program_alloc(ek_program *program, size_t bytes, void **memory)
+ek_status ek_cpu_program_take(ek_program *program, size_t bytes, ek_block **block)
 {
-    (void)program;
-    return ek_cpu_allocate("ek_alloc", bytes, memory);
+    return ek_stock_take(program->device, NULL, bytes, block);
 }
 
 ek_status ek_cpu_record(ek_queue *queue, ek_cpu_run_fn *run, const void *kernels, const void *what,
@@ -66,6 +65,11 @@ ek_status ek_cpu_program_run(ek_queue *queue, const ek_program *program)
     return EK_OK;
 }
 
+static void release(ek_program *program, ek_block *block)
+{
+    ek_cpu_give(program->device, block);
+}
+
 void ek_cpu_program_close(ek_program *program)
 {
     cpu_program *cpu = (cpu_program *)program;
@@ -74,8 +78,6 @@ void ek_cpu_program_close(ek_program *program)
         free(cpu->first);
         cpu->first = next;
     }
-    for (const ek_program_block *block = program->blocks; block; block = block->next)
-        free(block->memory);
-    ek_program_forget_blocks(program);
+    ek_program_release(program, release);
     free(cpu);
 }

@@ -20,7 +20,7 @@ ek_status ek_cpu_record(ek_queue *queue, ek_cpu_run_fn *run, const void *kernels
 
 ek_status ek_cpu_record_begin(ek_queue *queue, ek_program **program);
 ek_status ek_cpu_record_end(ek_queue *queue, ek_program *program);
-ek_status ek_cpu_program_alloc(ek_program *program, size_t bytes, void **memory);
+ek_status ek_cpu_program_take(ek_program *program, size_t bytes, ek_block **block);
 ek_status ek_cpu_program_run(ek_queue *queue, const ek_program *program);
 void ek_cpu_program_close(ek_program *program);
 

@@ -10,7 +10,4 @@
  * on the queue that asks for more. Grows and is kept, so a warm call allocates nothing. */
 ek_status ek_cpu_workspace(ek_queue *queue, size_t bytes, void **memory);
 
-/* Host memory on behalf of a call, 64-byte aligned, for free. */
-ek_status ek_cpu_allocate(const char *call, size_t bytes, void **memory);
-
 #endif

@@ -102,7 +102,7 @@ static ek_status set_up(ek_cuda_queue *queue, cublasHandle_t handle)
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(&queue->base.head, call, "cublasSetStream", result);
     if (!queue->cublas_workspace)
-        EK_TRY(ek_cuda_alloc(&queue->base.head, workspace_bytes, &queue->cublas_workspace));
+        EK_TRY(ek_cache_alloc(&queue->base.head, workspace_bytes, &queue->cublas_workspace));
     result = ek_cublas.set_workspace(handle, queue->cublas_workspace, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(&queue->base.head, call, "cublasSetWorkspace", result);

@@ -2,10 +2,16 @@
 
 #include <stdlib.h>
 
+#include "cuda/address.h"
 #include "cuda/graph.h"
 #include "cuda/guard.h"
+#include "cuda/memory.h"
 
 static const char call[] = "ek_device_open";
+
+/* Bytes of the largest block that a queue keeps for itself, bytes that it keeps in all, and bytes
+ * of pinned memory that the device keeps. The driver's pool keeps the rest. */
+enum { LARGEST = 32 << 20, KEEP = 64 << 20, KEEP_PINNED = 512 << 20 };
 
 int32_t ek_cuda_count(void)
 {
@@ -20,11 +26,15 @@ static ek_status make_pool(ek_cuda_device *device)
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->device}};
     /* Freed memory stays in the pool, or every synchronization would give it back to the system and
-     * the next allocation take milliseconds. */
+     * the next allocation take milliseconds. What another queue has still to free is not waited
+     * for: that would hold up a queue behind another's work. */
     cuuint64_t keep = UINT64_MAX;
+    int wait = 0;
     EK_CUDA_TRY(call, cuMemPoolCreate, (&device->pool, &props));
     EK_CUDA_TRY(call, cuMemPoolSetAttribute,
                 (device->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    EK_CUDA_TRY(call, cuMemPoolSetAttribute,
+                (device->pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &wait));
     return EK_OK;
 }
 
@@ -75,6 +85,12 @@ ek_status ek_cuda_device_open(int32_t index, ek_device **device)
     if (!fresh)
         return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", call);
     fresh->base.variant = EK_CUDA;
+    fresh->base.stock.log_quantum = 8;
+    fresh->base.stock.largest = LARGEST;
+    fresh->base.stock.keep = KEEP;
+    fresh->base.stock.limit = SIZE_MAX;
+    pthread_mutex_init(&fresh->blocks_lock, NULL);
+    ek_shelf_init(&fresh->pinned, KEEP_PINNED);
     ek_status status = make(fresh, index);
     if (status != EK_OK) {
         ek_cuda_device_free(&fresh->base);
@@ -86,7 +102,14 @@ ek_status ek_cuda_device_open(int32_t index, ek_device **device)
 
 void ek_cuda_device_free(ek_device *device)
 {
-    ek_cuda_device *cuda = (ek_cuda_device *)device;
+    ek_cuda_device *cuda = ek_cuda_device_of(device);
+    ek_caches_free(device, NULL);
+    ek_cuda_pinned_shrink(device, 0);
+    if (cuda->pinned_line)
+        ek_cu.cuStreamDestroy(cuda->pinned_line);
+    ek_cuda_blocks_forget(cuda);
+    pthread_mutex_destroy(&cuda->blocks_lock);
+    pthread_mutex_destroy(&cuda->pinned.lock);
     if (cuda->pool)
         ek_cu.cuMemPoolDestroy(cuda->pool);
     if (cuda->context)
@@ -103,8 +126,16 @@ const ek_backend ek_cuda_backend = {
     .queue_open = ek_cuda_queue_open,
     .queue_free = ek_cuda_queue_free,
     .queue_sync = ek_cuda_queue_sync,
-    .alloc = ek_cuda_alloc,
-    .free = ek_cuda_free,
+    .block_take = ek_cuda_block_take,
+    .block_release = ek_cuda_block_release,
+    .block_find = ek_cuda_block_find,
+    .block_free_shared = ek_cuda_block_free_shared,
+    .memory_use = ek_cuda_memory_use,
+    .cache_captured = ek_cuda_cache_captured,
+    .stock_trim = ek_cuda_stock_trim,
+    .stock_info = ek_cuda_stock_info,
+    .pinned_alloc = ek_cuda_pinned_alloc,
+    .pinned_free = ek_cuda_pinned_free,
     .event_open = ek_cuda_event_open,
     .event_free = ek_cuda_event_free,
     .event_record = ek_cuda_event_record,
@@ -116,7 +147,7 @@ const ek_backend ek_cuda_backend = {
     .record_begin = ek_cuda_record_begin,
     .record_end = ek_cuda_record_end,
     .record_transfer = ek_cuda_record_transfer,
-    .program_alloc = ek_cuda_program_alloc,
+    .program_take = ek_cuda_program_take,
     .program_run = ek_cuda_program_run,
     .program_close = ek_cuda_program_close,
 };

@@ -6,6 +6,7 @@
 
 #include "backend.h"
 #include "cuda/driver.h"
+#include "shelf.h"
 
 typedef struct ek_cuda_device {
     ek_device base;
@@ -15,11 +16,17 @@ typedef struct ek_cuda_device {
     int32_t multiprocessors;
     int32_t capability; /* compute capability 9.0 is 90 */
     bool clusters;      /* blocks can be launched in clusters */
+
+    pthread_mutex_t blocks_lock;
+    struct ek_cuda_block *blocks; /* of its memory and pinned for it, in use and free */
+    ek_shelf pinned;              /* pinned memory that is free */
+    _Atomic(size_t) pinned_in_use;
+    CUstream pinned_line; /* waits for pinned memory; null until needed, under ek_caches_lock */
 } ek_cuda_device;
 
-static inline const ek_cuda_device *ek_cuda_device_of(const ek_device *device)
+static inline ek_cuda_device *ek_cuda_device_of(const ek_device *device)
 {
-    return (const ek_cuda_device *)device;
+    return (ek_cuda_device *)device;
 }
 
 /* The parts of ek_cuda_backend; src/backend.h says what each does. */
@@ -32,12 +39,15 @@ ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue);
 void ek_cuda_queue_free(ek_queue *queue);
 ek_status ek_cuda_queue_sync(ek_queue *queue);
 
-/* Memory in the order of a stream, or of the queue's; while the queue records, for the queue
- * itself.
- */
-ek_status ek_cuda_alloc_on(const ek_device *device, CUstream stream, size_t bytes, void **memory);
-ek_status ek_cuda_alloc(ek_queue *queue, size_t bytes, void **memory);
-ek_status ek_cuda_free(ek_queue *queue, void *memory);
+ek_status ek_cuda_block_take(ek_device *device, void *line, size_t bytes, ek_block **block);
+void ek_cuda_block_release(ek_cache *cache, ek_block *block);
+ek_status ek_cuda_block_free_shared(ek_queue *queue, ek_block *block);
+void ek_cuda_memory_use(const ek_queue *queue, const void *memory);
+bool ek_cuda_cache_captured(const ek_cache *cache);
+ek_status ek_cuda_stock_trim(ek_device *device, size_t keep);
+ek_status ek_cuda_stock_info(ek_device *device, ek_memory_info *info);
+ek_status ek_cuda_pinned_alloc(ek_device *device, size_t bytes, void **memory);
+ek_status ek_cuda_pinned_free(ek_device *device, void *memory);
 
 ek_status ek_cuda_event_open(ek_device *device, ek_event **event);
 void ek_cuda_event_free(ek_event *event);

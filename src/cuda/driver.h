@@ -28,8 +28,12 @@ typedef struct ek_cuda_table {
     __typeof__(cuMemPoolCreate) *cuMemPoolCreate;
     __typeof__(cuMemPoolDestroy) *cuMemPoolDestroy;
     __typeof__(cuMemPoolSetAttribute) *cuMemPoolSetAttribute;
+    __typeof__(cuMemPoolGetAttribute) *cuMemPoolGetAttribute;
+    __typeof__(cuMemPoolTrimTo) *cuMemPoolTrimTo;
     __typeof__(cuMemAllocFromPoolAsync) *cuMemAllocFromPoolAsync;
     __typeof__(cuMemFreeAsync) *cuMemFreeAsync;
+    __typeof__(cuMemHostAlloc) *cuMemHostAlloc;
+    __typeof__(cuMemFreeHost) *cuMemFreeHost;
     __typeof__(cuMemsetD8Async) *cuMemsetD8Async;
     __typeof__(cuMemcpyAsync) *cuMemcpyAsync;
     __typeof__(cuMemcpy2DAsync) *cuMemcpy2DAsync;
@@ -49,6 +53,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuEventSynchronize) *cuEventSynchronize;
     __typeof__(cuEventQuery) *cuEventQuery;
     __typeof__(cuEventElapsedTime) *cuEventElapsedTime;
+    __typeof__(cuStreamIsCapturing) *cuStreamIsCapturing;
     __typeof__(cuStreamBeginCapture) *cuStreamBeginCapture;
     __typeof__(cuStreamEndCapture) *cuStreamEndCapture;
     __typeof__(cuGraphInstantiate) *cuGraphInstantiate;

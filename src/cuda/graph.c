@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "cuda/guard.h"
+#include "cuda/memory.h"
 #include "cuda/queue.h"
 
 typedef struct cuda_program {
@@ -66,9 +67,15 @@ ek_status ek_cuda_record_begin(ek_queue *queue, ek_program **program)
     cuda_program *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", begin_call);
+    fresh->base.device = cuda->base.device;
     ek_status status = make_aside(cuda->base.device, fresh);
     if (status == EK_OK)
+        status = ek_cuda_cache_record(cuda->base.cache);
+    if (status == EK_OK) {
         status = capture(queue);
+        if (status != EK_OK)
+            ek_cuda_cache_recorded(cuda->base.cache);
+    }
     if (status != EK_OK) {
         ek_cuda_program_close(&fresh->base);
         return status;
@@ -99,6 +106,7 @@ ek_status ek_cuda_record_end(ek_queue *queue, ek_program *program)
     cuda_program *made = cuda_program_of(program);
     CUgraph captured = NULL;
     CUresult result = ek_cu.cuStreamEndCapture(ek_cuda_stream_of(queue), &captured);
+    ek_cuda_cache_recorded(cuda->base.cache);
     cuda->workspace = made->workspace;
     cuda->workspace_bytes = made->workspace_bytes;
     cuda->given = made->given;
@@ -112,19 +120,14 @@ ek_status ek_cuda_record_end(ek_queue *queue, ek_program *program)
     return status;
 }
 
-CUstream ek_cuda_program_aside(const ek_program *program)
+ek_status ek_cuda_program_take(ek_program *program, size_t bytes, ek_block **block)
 {
-    return cuda_program_of(program)->aside;
-}
-
-ek_status ek_cuda_program_alloc(ek_program *program, size_t bytes, void **memory)
-{
-    CUstream aside = ek_cuda_program_aside(program);
-    EK_TRY(ek_cuda_alloc_on(program->device, aside, bytes, memory));
+    CUstream aside = cuda_program_of(program)->aside;
+    EK_TRY(ek_stock_take(program->device, aside, bytes, block));
     /* Other streams use it; there is nothing else to wait for on this one. */
     CUresult result = ek_cu.cuStreamSynchronize(aside);
     if (result != CUDA_SUCCESS) {
-        ek_cu.cuMemFreeAsync((CUdeviceptr)*memory, aside);
+        ek_cuda_give(program->device, aside, *block);
         return ek_cuda_fail("ek_alloc", "cuStreamSynchronize", result);
     }
     return EK_OK;
@@ -141,16 +144,31 @@ ek_status ek_cuda_program_run(ek_queue *queue, const ek_program *program)
     return ek_cuda_given(queue, "program_run");
 }
 
+static void release(ek_program *program, ek_block *block)
+{
+    ek_cuda_give(program->device, cuda_program_of(program)->aside, block);
+}
+
+/* Makes the blocks wait for the last run, and for queues that used them outside of the program. */
+static void wait_for_users(const cuda_program *program)
+{
+    uint64_t users = 0;
+    for (const ek_program_block *block = program->base.blocks; block; block = block->next)
+        users |= atomic_load_explicit(&block->block->users, memory_order_relaxed);
+    ek_cu.cuStreamWaitEvent(program->aside, program->last_run, CU_EVENT_WAIT_DEFAULT);
+    pthread_mutex_lock(&ek_caches_lock);
+    ek_cuda_wait_users("ek_program_close", program->aside, users);
+    pthread_mutex_unlock(&ek_caches_lock);
+}
+
 void ek_cuda_program_close(ek_program *program)
 {
     cuda_program *cuda = cuda_program_of(program);
     if (cuda->graph)
         ek_cu.cuGraphExecDestroy(cuda->graph); /* when its runs are done */
     if (program->blocks)
-        ek_cu.cuStreamWaitEvent(cuda->aside, cuda->last_run, CU_EVENT_WAIT_DEFAULT);
-    for (const ek_program_block *block = program->blocks; block; block = block->next)
-        ek_cu.cuMemFreeAsync((CUdeviceptr)block->memory, cuda->aside);
-    ek_program_forget_blocks(program);
+        wait_for_users(cuda);
+    ek_program_release(program, release);
     if (cuda->last_run)
         ek_cu.cuEventDestroy(cuda->last_run);
     if (cuda->aside)

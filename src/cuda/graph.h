@@ -5,9 +5,6 @@
 #include "cuda/device.h"
 #include "program.h"
 
-/* The stream that allocates and frees while the queue's own is captured. */
-CUstream ek_cuda_program_aside(const ek_program *program);
-
 /* The parts of ek_cuda_backend; src/backend.h says what each does. */
 
 ek_status ek_cuda_record_begin(ek_queue *queue, ek_program **program);
@@ -15,7 +12,7 @@ ek_status ek_cuda_record_end(ek_queue *queue, ek_program *program);
 ek_status ek_cuda_record_transfer(ek_queue *queue, const void *dst, ek_device_type dst_type,
                                   int32_t dst_index, const void *src, ek_device_type src_type,
                                   int32_t src_index);
-ek_status ek_cuda_program_alloc(ek_program *program, size_t bytes, void **memory);
+ek_status ek_cuda_program_take(ek_program *program, size_t bytes, ek_block **block);
 ek_status ek_cuda_program_run(ek_queue *queue, const ek_program *program);
 void ek_cuda_program_close(ek_program *program);
 

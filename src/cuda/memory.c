@@ -1,32 +1,124 @@
-#include "cuda/graph.h"
-#include "cuda/queue.h"
+#include "cuda/memory.h"
 
-ek_status ek_cuda_alloc_on(const ek_device *device, CUstream stream, size_t bytes, void **memory)
+#include <stdlib.h>
+
+#include "cuda/address.h"
+
+static ek_cuda_block *cuda_block_of(ek_block *block)
 {
-    CUdeviceptr address = 0;
-    CUresult result =
-        ek_cu.cuMemAllocFromPoolAsync(&address, bytes, ek_cuda_device_of(device)->pool, stream);
-    if (EK_UNLIKELY(result == CUDA_ERROR_OUT_OF_MEMORY))
-        return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: %s has no room for %zu bytes", device->name,
-                       bytes);
-    if (EK_UNLIKELY(result != CUDA_SUCCESS))
-        return ek_cuda_fail("ek_alloc", "cuMemAllocFromPoolAsync", result);
-    *memory = (void *)address;
+    return (ek_cuda_block *)block;
+}
+
+ek_status ek_cuda_block_enter(ek_device *device, ek_block *block)
+{
+    ek_cuda_device *cuda = ek_cuda_device_of(device);
+    if (!ek_cuda_address_add(block))
+        return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: no host memory for a table of addresses");
+    pthread_mutex_lock(&cuda->blocks_lock);
+    cuda_block_of(block)->next = cuda->blocks;
+    if (cuda->blocks)
+        cuda->blocks->before = cuda_block_of(block);
+    cuda->blocks = cuda_block_of(block);
+    pthread_mutex_unlock(&cuda->blocks_lock);
     return EK_OK;
 }
 
-ek_status ek_cuda_alloc(ek_queue *queue, size_t bytes, void **memory)
+void ek_cuda_block_leave(ek_device *device, ek_block *block)
 {
-    if (EK_UNLIKELY(ek_recording(queue)))
-        return ek_cuda_program_alloc(ek_recording(queue), bytes, memory);
-    return ek_cuda_alloc_on(ek_queue_device(queue), ek_cuda_stream_of(queue), bytes, memory);
+    ek_cuda_device *cuda = ek_cuda_device_of(device);
+    ek_cuda_block *gone = cuda_block_of(block);
+    ek_cuda_address_remove(block);
+    pthread_mutex_lock(&cuda->blocks_lock);
+    *(gone->before ? &gone->before->next : &cuda->blocks) = gone->next;
+    if (gone->next)
+        gone->next->before = gone->before;
+    pthread_mutex_unlock(&cuda->blocks_lock);
 }
 
-ek_status ek_cuda_free(ek_queue *queue, void *memory)
+void ek_cuda_blocks_forget(ek_cuda_device *device)
 {
-    CUstream stream = ek_cuda_stream_of(queue);
-    if (EK_UNLIKELY(ek_recording(queue)))
-        stream = ek_cuda_program_aside(ek_recording(queue));
-    EK_CUDA_TRY("ek_free", cuMemFreeAsync, ((CUdeviceptr)memory, stream));
+    while (device->blocks) {
+        ek_cuda_block *block = device->blocks;
+        ek_cuda_block_leave(&device->base, &block->base);
+        if (block->reached)
+            ek_cu.cuEventDestroy(block->reached);
+        free(block);
+    }
+}
+
+static ek_status from_pool(ek_device *device, CUstream stream, ek_block *block)
+{
+    CUdeviceptr address = 0;
+    CUresult result = ek_cu.cuMemAllocFromPoolAsync(&address, block->bytes,
+                                                    ek_cuda_device_of(device)->pool, stream);
+    if (result != CUDA_SUCCESS)
+        return ek_cuda_fail("ek_alloc", "cuMemAllocFromPoolAsync", result);
+    block->memory = (char *)address;
+    ek_status status = ek_cuda_block_enter(device, block);
+    if (status != EK_OK)
+        ek_cu.cuMemFreeAsync(address, stream);
+    return status;
+}
+
+ek_status ek_cuda_block_take(ek_device *device, void *line, size_t bytes, ek_block **block)
+{
+    EK_TRY(ek_stock_reserve(&device->stock, bytes));
+    ek_cuda_block *fresh = calloc(1, sizeof *fresh);
+    ek_status status = EK_OUT_OF_MEMORY;
+    if (fresh) {
+        fresh->base.bytes = bytes;
+        fresh->base.class = -1;
+        status = from_pool(device, line, &fresh->base);
+    }
+    if (status != EK_OK) {
+        ek_stock_unreserve(&device->stock, bytes);
+        free(fresh);
+        return status;
+    }
+    *block = &fresh->base;
+    return EK_OK;
+}
+
+ek_status ek_cuda_give(ek_device *device, CUstream stream, ek_block *block)
+{
+    ek_cuda_block_leave(device, block);
+    CUresult result = ek_cu.cuMemFreeAsync((CUdeviceptr)block->memory, stream);
+    ek_stock_unreserve(&device->stock, block->bytes);
+    free(cuda_block_of(block));
+    return result == CUDA_SUCCESS ? EK_OK : ek_cuda_fail("ek_free", "cuMemFreeAsync", result);
+}
+
+void ek_cuda_block_release(ek_cache *cache, ek_block *block)
+{
+    ek_cuda_give(cache->device, ek_cuda_cache_of(cache)->stream, block);
+}
+
+/* What the streams have still to free becomes free with that. */
+ek_status ek_cuda_stock_trim(ek_device *device, size_t keep)
+{
+    static const char call[] = "ek_memory_trim";
+    size_t held = (size_t)atomic_load_explicit(&device->stock.held, memory_order_relaxed);
+    for (ek_cache *cache = ek_caches; cache; cache = cache->next) {
+        const ek_cuda_cache *cuda = ek_cuda_cache_of(cache);
+        if (cache->device != device || !cache->open || ek_cuda_cache_captured(cache))
+            continue;
+        EK_CUDA_TRY(call, cuStreamSynchronize, (cuda->stream));
+        if (cuda->aside)
+            EK_CUDA_TRY(call, cuStreamSynchronize, (cuda->aside));
+    }
+    EK_CUDA_TRY(call, cuMemPoolTrimTo,
+                (ek_cuda_device_of(device)->pool, keep < SIZE_MAX - held ? held + keep : SIZE_MAX));
+    return EK_OK;
+}
+
+ek_status ek_cuda_stock_info(ek_device *device, ek_memory_info *info)
+{
+    ek_cuda_device *cuda = ek_cuda_device_of(device);
+    cuuint64_t reserved = 0;
+    EK_CUDA_TRY("ek_memory_stats", cuMemPoolGetAttribute,
+                (cuda->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved));
+    info->reserved = (size_t)reserved;
+    info->pinned = atomic_load(&cuda->pinned_in_use);
+    info->pinned_cached = ek_shelf_kept(&cuda->pinned);
     return EK_OK;
 }

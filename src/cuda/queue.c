@@ -5,6 +5,7 @@
 #include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/launch.h"
+#include "cuda/memory.h"
 #include "cuda/rows_args.h"
 
 /* The workspace begins with the tickets. */
@@ -27,33 +28,59 @@ static ek_status check_stream(const ek_device *device, CUstream stream)
     return EK_OK;
 }
 
-static ek_status make_stream(const ek_device *device, CUstream *stream)
+/* Makes the queue's stream, unless it is the application's, and its cache ready. */
+static ek_status make(ek_cuda_queue *queue, CUstream wrapped)
 {
+    ek_device *device = queue->base.device;
+    CUstream stream = wrapped;
     ek_cuda_guard guard;
     EK_TRY(ek_cuda_guard_enter("ek_queue_open", device, &guard));
-    CUresult result = ek_cu.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+    CUresult result =
+        wrapped ? CUDA_SUCCESS : ek_cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    ek_status status = EK_OK;
+    if (result != CUDA_SUCCESS) {
+        status = ek_cuda_fail("ek_queue_open", "cuStreamCreate", result);
+    } else {
+        status = ek_cuda_cache_make(ek_cuda_cache_of(queue->base.cache), stream);
+        if (status != EK_OK && !wrapped)
+            ek_cu.cuStreamDestroy(stream);
+    }
     ek_cuda_guard_leave(&guard);
-    if (result != CUDA_SUCCESS)
-        return ek_cuda_fail("ek_queue_open", "cuStreamCreate", result);
-    return EK_OK;
+    queue->base.stream = stream;
+    return status;
+}
+
+static ek_status open_queue(ek_cuda_queue *queue, ek_device *device, CUstream wrapped)
+{
+    if (wrapped)
+        EK_TRY(check_stream(device, wrapped));
+    ek_cache *cache = ek_cache_take(device, sizeof(ek_cuda_cache));
+    if (!cache)
+        return ek_fail(EK_OUT_OF_MEMORY, "ek_queue_open: no host memory");
+    queue->base.device = device;
+    queue->base.cache = cache;
+    queue->owns_stream = !wrapped;
+    ek_status status = make(queue, wrapped);
+    cache->wrapped = wrapped != NULL;
+    if (status == EK_OK)
+        ek_cache_open(cache);
+    else
+        ek_cache_leave(cache);
+    return status;
 }
 
 ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue)
 {
-    CUstream used = stream;
     ek_cuda_queue *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
         return ek_fail(EK_OUT_OF_MEMORY, "ek_queue_open: no host memory");
-    ek_status status = stream ? check_stream(device, used) : make_stream(device, &used);
+    fresh->base.head.variant = EK_CUDA;
+    fresh->base.threads = 1;
+    ek_status status = open_queue(fresh, device, stream);
     if (status != EK_OK) {
         free(fresh);
         return status;
     }
-    fresh->base.head.variant = EK_CUDA;
-    fresh->base.threads = 1;
-    fresh->base.device = device;
-    fresh->base.stream = used;
-    fresh->owns_stream = !stream;
     *queue = &fresh->base.head;
     return EK_OK;
 }
@@ -70,9 +97,11 @@ void ek_cuda_queue_free(ek_queue *queue)
         ek_cuda_guard_leave(&guard);
     }
     if (cuda->cublas_workspace)
-        ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->cublas_workspace, stream);
+        ek_cache_free(queue, cuda->cublas_workspace);
     if (cuda->workspace)
-        ek_cu.cuMemFreeAsync((CUdeviceptr)cuda->workspace, stream);
+        ek_cache_free(queue, cuda->workspace);
+    ek_cache_leave(cuda->base.cache);
+    ek_cuda_cache_end(ek_cuda_cache_of(cuda->base.cache));
     if (cuda->owns_stream)
         ek_cu.cuStreamDestroy(stream);
     free(cuda);
@@ -142,14 +171,14 @@ ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
         if (EK_UNLIKELY(recording))
             EK_TRY(ek_recorded(queue, ek_program_alloc(recording, TICKET_BYTES + wanted, &fresh)));
         else
-            EK_TRY(ek_cuda_alloc(queue, TICKET_BYTES + wanted, &fresh));
+            EK_TRY(ek_cache_alloc(queue, TICKET_BYTES + wanted, &fresh));
         ek_status status = clear_tickets(queue, fresh);
         if (status != EK_OK)
             old = fresh;
         if (old && EK_UNLIKELY(recording))
             ek_program_free(recording, old);
         else if (old)
-            ek_cuda_free(queue, old);
+            ek_cache_free(queue, old);
         EK_TRY(status);
         cuda->workspace = fresh;
         cuda->workspace_bytes = wanted;

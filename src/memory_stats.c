@@ -1,0 +1,54 @@
+#include "einkorn/memory.h"
+
+#include "backend.h"
+#include "error.h"
+
+static ek_status check(const char *call, const ek_device *device)
+{
+    return device ? EK_OK : ek_fail(EK_INVALID_ARGUMENT, "%s: device is null", call);
+}
+
+ek_status ek_memory_stats(ek_device *device, ek_memory_info *info)
+{
+    EK_TRY(check("ek_memory_stats", device));
+    if (!info)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_memory_stats: info is null");
+    ek_stock *stock = &device->stock;
+    ek_memory_info found = {
+        .in_use = ek_stock_in_use(device),
+        .peak = (size_t)atomic_load(&stock->peak),
+        .limit = atomic_load(&stock->limit),
+        .trims = atomic_load(&stock->trims),
+    };
+    pthread_mutex_lock(&ek_caches_lock);
+    for (ek_cache *cache = ek_caches; cache; cache = cache->next) {
+        if (cache->device != device)
+            continue;
+        pthread_mutex_lock(&cache->lock);
+        found.cached += cache->kept;
+        found.allocations += cache->allocations;
+        found.reused += cache->reused;
+        pthread_mutex_unlock(&cache->lock);
+    }
+    pthread_mutex_unlock(&ek_caches_lock);
+    EK_TRY(device->backend->stock_info(device, &found));
+    *info = found;
+    return EK_OK;
+}
+
+ek_status ek_memory_set_limit(ek_device *device, size_t bytes)
+{
+    EK_TRY(check("ek_memory_set_limit", device));
+    atomic_store(&device->stock.limit, bytes);
+    int64_t held = atomic_load(&device->stock.held);
+    if (held <= 0 || (size_t)held <= bytes)
+        return EK_OK;
+    size_t in_use = ek_stock_in_use(device);
+    return ek_stock_empty(device, bytes > in_use ? bytes - in_use : 0);
+}
+
+ek_status ek_memory_trim(ek_device *device, size_t keep)
+{
+    EK_TRY(check("ek_memory_trim", device));
+    return ek_stock_empty(device, keep);
+}
