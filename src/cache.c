@@ -159,7 +159,7 @@ ek_status ek_cache_alloc(ek_queue *queue, size_t bytes, void **memory)
     const ek_stock *stock = &cache->device->stock;
     int32_t class = bytes <= stock->largest ? ek_class_of(stock->log_quantum, bytes) : -1;
     ek_block *block = NULL;
-    if (EK_UNLIKELY(cache->wrapped) && !ek_recording(queue))
+    if (EK_UNLIKELY(cache->exposed) && !ek_recording(queue))
         EK_TRY(check_stream("ek_alloc", cache));
     if (class >= 0) {
         pthread_mutex_lock(&cache->lock);
@@ -197,7 +197,7 @@ ek_status ek_cache_free(ek_queue *queue, void *memory)
     bool recording = ek_recording(queue);
     ek_block *block;
     EK_TRY(find(cache->device, memory, &block));
-    if (EK_UNLIKELY(cache->wrapped) && !recording)
+    if (EK_UNLIKELY(cache->exposed) && !recording)
         EK_TRY(check_stream("ek_free", cache));
     bool shared = block->owner != cache ||
                   atomic_load_explicit(&block->users, memory_order_relaxed) != 0 ||

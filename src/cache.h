@@ -38,7 +38,7 @@ typedef struct ek_cache {
 
     ek_device *device; /* constant */
     uint64_t bit;      /* constant */
-    bool wrapped;      /* on an application's stream; constant while open */
+    bool exposed;      /* the application has its stream, and may capture it; the queue's own */
     bool open;         /* there is a queue; under both locks */
     bool taken;        /* a queue is being opened or open; under ek_caches_lock, as is next */
     struct ek_cache *next;

@@ -66,6 +66,7 @@ ek_device *ek_queue_device(const ek_queue *queue)
 
 void *ek_queue_stream(const ek_queue *queue)
 {
+    ek_queue_base_of(queue)->cache->exposed = true;
     return ek_queue_base_of(queue)->stream;
 }
 

@@ -19,6 +19,9 @@ typedef struct fake_driver {
     __typeof__(ek_fake_fail_any) *fail_any;
     __typeof__(ek_fake_failed) *failed;
     __typeof__(ek_fake_break) *break_device;
+    __typeof__(ek_fake_hold) *hold;
+    __typeof__(ek_fake_late_uses) *late_uses;
+    __typeof__(ek_fake_room) *room;
     __typeof__(cuInit) *init;
     __typeof__(cuDevicePrimaryCtxRetain) *retain;
     __typeof__(cuDevicePrimaryCtxRelease) *release;

@@ -58,7 +58,6 @@ static const struct {
     ENTRY(cuEventSynchronize),
     ENTRY(cuEventQuery),
     ENTRY(cuEventElapsedTime),
-    ENTRY(cuStreamIsCapturing),
     ENTRY(cuStreamBeginCapture),
     ENTRY(cuStreamEndCapture),
     ENTRY(cuGraphInstantiate),

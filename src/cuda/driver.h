@@ -53,7 +53,6 @@ typedef struct ek_cuda_table {
     __typeof__(cuEventSynchronize) *cuEventSynchronize;
     __typeof__(cuEventQuery) *cuEventQuery;
     __typeof__(cuEventElapsedTime) *cuEventElapsedTime;
-    __typeof__(cuStreamIsCapturing) *cuStreamIsCapturing;
     __typeof__(cuStreamBeginCapture) *cuStreamBeginCapture;
     __typeof__(cuStreamEndCapture) *cuStreamEndCapture;
     __typeof__(cuGraphInstantiate) *cuGraphInstantiate;

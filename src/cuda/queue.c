@@ -61,7 +61,7 @@ static ek_status open_queue(ek_cuda_queue *queue, ek_device *device, CUstream wr
     queue->base.cache = cache;
     queue->owns_stream = !wrapped;
     ek_status status = make(queue, wrapped);
-    cache->wrapped = wrapped != NULL;
+    cache->exposed = wrapped != NULL;
     if (status == EK_OK)
         ek_cache_open(cache);
     else

@@ -41,8 +41,7 @@ void ek_cuda_cache_end(ek_cuda_cache *cache)
 static bool captured_outside(const ek_cache *cache)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return cache->wrapped &&
-           ek_cu.cuStreamIsCapturing(ek_cuda_cache_of(cache)->stream, &status) == CUDA_SUCCESS &&
+    return ek_cu.cuStreamIsCapturing(ek_cuda_cache_of(cache)->stream, &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "fake_cuda.h"
 
@@ -34,7 +35,15 @@ struct CUgraph_st {
 
 struct CUstream_st {
     CUcontext context;
-    CUgraph capture; /* null unless the stream is captured */
+    CUgraph capture;           /* null unless the stream is captured */
+    struct work *first, *last; /* what it has still to do, while a test holds work back */
+};
+
+struct CUevent_st {
+    CUcontext context;
+    CUstream stream;    /* it was recorded on last */
+    int marks, reached; /* how often it was recorded, and up to which record work is done */
+    int references;     /* its handle and work that holds it */
 };
 
 /* Memory the driver knows of: a device's, or pinned memory of the host (device -1). */
@@ -43,6 +52,7 @@ typedef struct block {
     char *start;
     size_t bytes;
     int device;
+    uint64_t serial; /* no other block ever has it */
 } block;
 
 /* Guards everything here that is counted or listed. */
@@ -76,6 +86,23 @@ extern int fake_device_count;
 bool fake_is_open(CUstream stream);
 
 void fake_run(const node *node, CUstream stream);
+
+/* order.c: the same in the stream's order, and other things that have a place there. */
+void fake_do(const node *node, CUstream stream);
+void fake_do_record(CUevent event, CUstream stream);
+void fake_do_wait(CUstream stream, CUevent event);
+CUresult fake_do_free(CUstream stream, int device, void *memory);
+
+/* Whether all is done; makes that so. */
+bool fake_is_done(CUstream stream);
+bool fake_is_reached(CUevent event);
+void fake_finish(CUstream stream);
+void fake_finish_event(CUevent event);
+
+/* Frees the event once no work needs it. */
+void fake_drop_event(CUevent event);
+
+CUresult fake_remove_block(int device, const void *memory);
 
 /* What a call returns that has released something: a failure that it was made to have, or that its
  * context has. */

@@ -2,11 +2,6 @@
 
 #include <stdlib.h>
 
-struct CUevent_st {
-    CUcontext context;
-    bool recorded;
-};
-
 CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags)
 {
     ENTER("cuEventCreate");
@@ -14,7 +9,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags)
     REQUIRE(flags < 8, CUDA_ERROR_INVALID_VALUE);
     *event = malloc(sizeof **event);
     REQUIRE(*event, CUDA_ERROR_OUT_OF_MEMORY);
-    **event = (struct CUevent_st){fake_current(), false};
+    **event = (struct CUevent_st){.context = fake_current(), .references = 1};
     fake_change_alive(1);
     return CUDA_SUCCESS;
 }
@@ -22,7 +17,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags)
 CUresult CUDAAPI cuEventDestroy(CUevent event)
 {
     CUresult result = fake_released(fake_enter("cuEventDestroy"), event->context);
-    free(event);
+    fake_drop_event(event);
     fake_change_alive(-1);
     return result;
 }
@@ -33,7 +28,7 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
     REQUIRE(event && stream && event->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
-    event->recorded = true;
+    fake_do_record(event, stream);
     return CUDA_SUCCESS;
 }
 
@@ -42,7 +37,7 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
     ENTER("cuEventQuery");
     REQUIRE(event, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(event->context);
-    return CUDA_SUCCESS;
+    return fake_is_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent event)
@@ -50,13 +45,14 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event)
     ENTER("cuEventSynchronize");
     REQUIRE(event, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(event->context);
+    fake_finish_event(event);
     return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 {
     ENTER("cuEventElapsedTime");
-    REQUIRE(start && end && start->recorded && end->recorded, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(start && end && start->marks && end->marks, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(start->context);
     *milliseconds = 0.5f;
     return CUDA_SUCCESS;

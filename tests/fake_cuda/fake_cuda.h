@@ -1,11 +1,14 @@
 /* A CUDA driver for machines without a GPU: what our libcuda.so.1 exports beside the driver's entry
  * points. It has EK_FAKE_DEVICES devices (2 unless the variable says else), whose memory is the
- * host's; copies and fills happen at once, launches are noted and not run. A stream that is
+ * host's; copies and fills happen at once, unless a test holds work back, launches are noted and
+ * not run. A stream that is
  * captured keeps them all for the launches of its graph. It refuses what the real one refuses: a
  * call that needs a context without the right one current, memory it did not allocate, handles of
  * another context; and of a captured stream whatever is none of these. */
 #ifndef EK_FAKE_CUDA_H
 #define EK_FAKE_CUDA_H
+
+#include <stddef.h>
 
 /* Calls of an entry so far, by the plain name ("cuLaunchKernel"), or of all entries if it is
  * null. Refused ones count too. */
@@ -32,6 +35,17 @@ void ek_fake_break(int device, int result);
 
 /* What is alive: streams, events, graphs, pools, blocks of memory, retained contexts. */
 int ek_fake_alive(void);
+
+/* From now on (1) streams keep their work, frees included, until somebody waits for it, and do no
+ * more of it than that needs; or (0) do it at once, those that have kept some after it. */
+void ek_fake_hold(int hold);
+
+/* Copies and fills that came to memory that had been freed when they were done. They are left out.
+ */
+int ek_fake_late_uses(void);
+
+/* Bytes that all devices together have for blocks from pools; SIZE_MAX at first. */
+void ek_fake_room(size_t bytes);
 
 /* Loaded libraries of kernels. */
 int ek_fake_libraries(void);

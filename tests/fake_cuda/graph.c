@@ -28,7 +28,7 @@ CUresult fake_submit(const node *node, CUstream stream)
 {
     NEED_WORKING(stream->context);
     if (!stream->capture) {
-        fake_run(node, stream);
+        fake_do(node, stream);
         return CUDA_SUCCESS;
     }
     REQUIRE(stream->capture->count < MAX_NODES, CUDA_ERROR_OUT_OF_MEMORY);
@@ -101,6 +101,6 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec graph, CUstream stream)
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     for (int i = 0; i < graph->graph.count; i++)
-        fake_run(&graph->graph.nodes[i], stream);
+        fake_do(&graph->graph.nodes[i], stream);
     return CUDA_SUCCESS;
 }

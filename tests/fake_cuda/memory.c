@@ -9,6 +9,15 @@ struct CUmemPoolHandle_st {
 };
 
 static block *blocks;
+static uint64_t serials;
+static size_t room = SIZE_MAX, in_use;
+
+void ek_fake_room(size_t bytes)
+{
+    pthread_mutex_lock(&fake_lock);
+    room = bytes;
+    pthread_mutex_unlock(&fake_lock);
+}
 
 block *fake_find_block(const void *memory, size_t bytes)
 {
@@ -35,15 +44,24 @@ static CUresult add_block(int device, size_t bytes, void **memory)
     }
     memset(start, 0xa5, bytes);
     pthread_mutex_lock(&fake_lock);
-    *fresh = (block){blocks, start, bytes, device};
-    blocks = fresh;
+    bool fits = device < 0 || (bytes <= room && in_use <= room - bytes);
+    if (fits) {
+        *fresh = (block){blocks, start, bytes, device, ++serials};
+        blocks = fresh;
+        in_use += device < 0 ? 0 : bytes;
+    }
     pthread_mutex_unlock(&fake_lock);
+    if (!fits) {
+        free(start);
+        free(fresh);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     fake_change_alive(1);
     *memory = start;
     return CUDA_SUCCESS;
 }
 
-static CUresult remove_block(int device, const void *memory)
+CUresult fake_remove_block(int device, const void *memory)
 {
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&fake_lock);
@@ -52,6 +70,7 @@ static CUresult remove_block(int device, const void *memory)
         if (gone->start != memory || gone->device != device)
             continue;
         *at = gone->next;
+        in_use -= device < 0 ? 0 : gone->bytes;
         free(gone->start);
         free(gone);
         result = CUDA_SUCCESS;
@@ -89,8 +108,33 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute at
                                        void *value)
 {
     ENTER("cuMemPoolSetAttribute");
-    REQUIRE(pool && value && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+    REQUIRE(pool && value &&
+                (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ||
+                 attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES),
             CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}
+
+/* It keeps nothing that is free. */
+CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
+                                       void *value)
+{
+    ENTER("cuMemPoolGetAttribute");
+    REQUIRE(pool && value && attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+            CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&fake_lock);
+    *(cuuint64_t *)value = 0;
+    for (const block *block = blocks; block; block = block->next)
+        *(cuuint64_t *)value += block->device == pool->device ? block->bytes : 0;
+    pthread_mutex_unlock(&fake_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
+{
+    (void)keep;
+    ENTER("cuMemPoolTrimTo");
+    REQUIRE(pool, CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 
@@ -114,7 +158,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr memory, CUstream stream)
     block *known = fake_find_block((void *)memory, 1);
     REQUIRE(stream && known && known->device >= 0, CUDA_ERROR_INVALID_VALUE);
     NEED_OPEN(stream);
-    CUresult removed = remove_block(known->device, (void *)memory);
+    CUresult removed = fake_do_free(stream, known->device, (void *)memory);
     return removed != CUDA_SUCCESS ? removed : fake_released(injected, stream->context);
 }
 
@@ -129,7 +173,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
 CUresult CUDAAPI cuMemFreeHost(void *memory)
 {
     CUresult injected = fake_enter("cuMemFreeHost");
-    CUresult removed = remove_block(-1, memory);
+    CUresult removed = fake_remove_block(-1, memory);
     return removed != CUDA_SUCCESS ? removed : injected;
 }
 

@@ -16,7 +16,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
     REQUIRE(flags <= CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
     *stream = malloc(sizeof **stream);
     REQUIRE(*stream, CUDA_ERROR_OUT_OF_MEMORY);
-    **stream = (struct CUstream_st){fake_current(), NULL};
+    **stream = (struct CUstream_st){.context = fake_current()};
     fake_change_alive(1);
     return CUDA_SUCCESS;
 }
@@ -24,6 +24,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
 CUresult CUDAAPI cuStreamDestroy(CUstream stream)
 {
     CUresult result = fake_released(fake_enter("cuStreamDestroy"), stream->context);
+    fake_finish(stream);
     free(stream);
     fake_change_alive(-1);
     return result;
@@ -51,7 +52,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream stream)
     REQUIRE(stream, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
-    return CUDA_SUCCESS;
+    return fake_is_done(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
@@ -60,6 +61,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
     REQUIRE(stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
+    fake_finish(stream);
     return CUDA_SUCCESS;
 }
 
@@ -70,5 +72,6 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int 
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
+    fake_do_wait(stream, event);
     return CUDA_SUCCESS;
 }
