@@ -1,10 +1,18 @@
 #!/usr/bin/env bash
-# usage: run-gpu.sh OUT [STEP...]
+# usage: run-gpu.sh [--pack] OUT [STEP...]
 #
 # Runs all that needs a GPU and writes JSON, a log and a summary into the folder OUT. Each step has
 # a time limit of its own, a failed one does not stop the others, and after nine minutes none is
-# begun or waited for. Files are complete when their step ends, so fetch OUT from a run that was cut
-# off too. The programs are those that bench/carry.sh put into _carry (CARRY names another folder).
+# begun or waited for. Files are complete when their step ends, and what the step under way has
+# printed is in OUT/step.txt, so fetch OUT from a run that was cut off too. With --pack all but that
+# and the summary are in OUT/results.tar.gz, written again after each step. The programs are those
+# that bench/carry.sh put into _carry (CARRY names another folder).
+#
+# The limits of all steps come to more than that, should a machine be slow; those of two calls do
+# not. BENCH is where the second finds what the first has measured:
+#
+#   run-gpu.sh OUT1 env verify bench overhead check
+#   BENCH=OUT1 run-gpu.sh OUT2 peers digits sanitize cpu
 #
 #   env         the machine, its versions, and what the programs lack here
 #   verify      same bits on every CPU variant and the GPU
@@ -23,10 +31,13 @@
 # shellcheck disable=SC2317 # steps are called by name
 set -u
 all_steps="env verify bench overhead peers digits check sanitize"
-out=${1:?usage: run-gpu.sh OUT [STEP...]}
+pack=0
+[ "${1:-}" = --pack ] && pack=1 && shift
+out=${1:?usage: run-gpu.sh [--pack] OUT [STEP...]}
 shift
 steps=${*:-$all_steps}
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+bench=${BENCH:+$(cd "$BENCH" && pwd)}
 cd "$(dirname "$0")/.." || exit 2
 carry=$(cd "${CARRY:-_carry}" && pwd) || exit 2
 einkorn=$carry/einkorn
@@ -45,8 +56,11 @@ PY
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
-log=$out/log.txt
 summary=$out/summary.txt
+part=$out/step.txt
+packed=$out/results.tar.gz
+[ "$pack" = 0 ] || out=$(mktemp -d)
+log=$out/log.txt
 : >"$log"
 : >"$summary"
 
@@ -133,10 +147,10 @@ step_overhead() {
 }
 
 step_peers() {
-    [ -s "$out/bench.json" ] || { echo "peers: there is no bench.json to follow"; return 1; }
-    "$python" bench/peers.py "$out/bench.json" "$out/cases.json" --seconds 70 \
+    [ -s "$bench/bench.json" ] || { echo "peers: there is no bench.json to follow"; return 1; }
+    "$python" bench/peers.py "$bench/bench.json" "$bench/cases.json" --seconds 70 \
         -o "$out/peers.json" &&
-        "$python" bench/compare.py "$out/bench.json" "$out/cases.json" "$out/peers.json"
+        "$python" bench/compare.py "$bench/bench.json" "$bench/cases.json" "$out/peers.json"
 }
 
 step_cpu() {
@@ -155,13 +169,15 @@ step_digits() {
 limit_of() {
     case $1 in
     bench) echo 150 ;;
-    check) echo 230 ;;
-    verify) echo 90 ;;
+    check) echo 220 ;;
+    verify) echo 80 ;;
+    overhead) echo 50 ;;
     peers) echo 100 ;;
     sanitize) echo 125 ;;
     exhaustive) echo 420 ;;
-    cpu) echo 300 ;;
-    *) echo 60 ;;
+    cpu) echo 240 ;;
+    digits) echo 60 ;;
+    *) echo 25 ;;
     esac
 }
 
@@ -181,7 +197,8 @@ words_of() {
 
 export -f ours write step_env step_check step_verify step_exhaustive step_sanitize step_bench \
     step_overhead step_peers step_cpu step_digits
-export out carry einkorn python libraries
+bench=${bench:-$out}
+export out bench carry einkorn python libraries
 
 failed=0
 for step in $steps; do
@@ -203,7 +220,6 @@ for step in $steps; do
         continue
     fi
     echo "== $step"
-    part=$(mktemp)
     start=$SECONDS
     timeout -k 5 "$limit" bash -c "step_$step" >"$part" 2>&1
     status=$?
@@ -217,7 +233,9 @@ for step in $steps; do
     printf '%-10s %-12s %4d s  %s\n' "$step" "$result" $((SECONDS - start)) \
         "$(words_of "$step" "$part")" >>"$summary"
     rm -f "$part"
+    [ "$pack" = 0 ] || { tar -czf "$packed.new" -C "$out" . && mv "$packed.new" "$packed"; }
 done
+[ "$pack" = 0 ] || rm -rf "$out"
 echo "== summary"
 cat "$summary"
 exit "$failed"
