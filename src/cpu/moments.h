@@ -23,13 +23,6 @@ enum {
 #    define EK_ADD_SQUARE(x, sum) ((sum) + (x) * (x))
 #endif
 
-/* Asks for the cache lines of `bytes` bytes, which may lie outside any array. */
-static inline void ek_fetch(uintptr_t address, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch((const void *)(address + i));
-}
-
 /* Counts through the numbers below `used`, a power of two, with the bits in reverse. */
 static inline int64_t ek_next_lane(int64_t used, int64_t j)
 {

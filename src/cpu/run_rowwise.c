@@ -19,10 +19,8 @@ enum {
     UNIT_ELEMENTS = 4096,
     /* Fewer columns than this are gathered row by row, or not split further. */
     LEAST_COLUMNS = 16,
-    /* Bytes of results that are collected before they go around the cache, and how many there must
-     * be of a row; see run_elementwise.c. */
-    STREAM_BYTES = 512,
-    SHORT_STREAM_BYTES = 2048,
+    /* Bytes of results that are collected before they go around the cache. */
+    STREAM_BYTES = 2048,
 };
 
 typedef struct job {
@@ -77,6 +75,13 @@ static const void *elements(const span *span, int64_t first, int64_t n, char *bu
         return span->x + first * size;
     ek_gather_row(job->rows, size, span->x, first, n, buffer);
     return buffer;
+}
+
+/* What is likely read next: as far from `x` as the elements after it are from the row's. */
+static uintptr_t next_of(const span *span, const void *x, int64_t step)
+{
+    return (uintptr_t)x +
+           (uintptr_t)(span->job->contiguous ? step : 0) * span->job->kernels->in_size;
 }
 
 static void *terms_of(const span *span, int64_t first)
@@ -162,7 +167,8 @@ static void chunk_numbers(const span *span, int64_t chunk)
         return;
     }
     _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
-    job->kernels->chunk(n, elements(span, at, n, buffer), terms_of(span, at), first, sum);
+    const void *x = elements(span, at, n, buffer);
+    job->kernels->chunk(n, x, next_of(span, x, n), terms_of(span, at), first, sum);
 }
 
 typedef struct parts {
@@ -307,7 +313,8 @@ static void run_row(span *span)
     void *terms = kernels->uses_terms ? memory : NULL;
     int64_t n = span->job->rows->n;
     const void *x = elements(span, 0, n, buffer);
-    kernels->chunk(n, x, terms, span->center, span->rest);
+    kernels->chunk(n, x, next_of(span, x, ek_units_x_step(&span->job->units)), terms, span->center,
+                   span->rest);
     settle(span);
     if (kernels->finish)
         finish(span);
@@ -339,11 +346,11 @@ static void run_columns(span *span)
 /* Short rows, whose results lie one after the other, around the cache. */
 static void stream_short_rows(const job *job, const ek_short_rows *all, const char *x, char *out)
 {
-    _Alignas(EK_LINE) char buffer[SHORT_STREAM_BYTES];
+    _Alignas(EK_LINE) char buffer[STREAM_BYTES];
     int64_t size = job->kernels->out_size, bytes = all->n * size;
     ek_short_rows some = *all;
     for (int64_t done = 0; done < all->count; done += some.count) {
-        some.count = smaller(all->count - done, SHORT_STREAM_BYTES / bytes);
+        some.count = smaller(all->count - done, STREAM_BYTES / bytes);
         job->kernels->short_rows(&some, x + done * all->step * job->kernels->in_size, buffer);
         ek_stream(job->variant, out + done * bytes, buffer, (size_t)(some.count * bytes));
     }

@@ -52,6 +52,13 @@
 
 #define EK_VEC_INLINE static inline __attribute__((always_inline, unused))
 
+/* Asks for the cache lines of `bytes` bytes, which may lie outside any array. */
+EK_VEC_INLINE void ek_fetch(uintptr_t address, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const void *)(address + i));
+}
+
 #define EK_VEC_TYPE(name, type)                                                                    \
     typedef type ek_vec_##name __attribute__((vector_size(EK_VEC_BYTES)));                         \
     EK_VEC_INLINE ek_vec_##name ek_vec_load_##name(const type *from)                               \
