@@ -61,8 +61,8 @@ static void send(const job *job, stream *stream, size_t bytes)
     stream->waiting = rest;
 }
 
-/* Elements first to first + n of a row, a chunk at a time; `first` begins one. Results are not kept
- * where only the carry is wanted. */
+/* Elements first to first + n of a row; `first` begins a chunk. There are no results where only the
+ * carry is wanted, and then chunks are whole. */
 static void run_row(const unit *unit, int64_t first, int64_t n, ek_scan_carry *carry, bool keep)
 {
     const job *job = unit->job;
@@ -75,7 +75,11 @@ static void run_row(const unit *unit, int64_t first, int64_t n, ek_scan_carry *c
     stream results; /* most of it is room */
     results.to = out;
     results.waiting = 0;
-    if (!gather && keep && !job->stream) {
+    if (!gather && !keep) {
+        kernels->total(n, x, carry);
+        return;
+    }
+    if (!gather && !job->stream) {
         kernels->row(n, x, carry, out);
         return;
     }
@@ -83,11 +87,15 @@ static void run_row(const unit *unit, int64_t first, int64_t n, ek_scan_carry *c
         count = smaller(n - done, EK_SCAN_CHUNK);
         if (gather)
             ek_gather_row(rows, kernels->in_size, x, first + done, count, elements);
+        if (!keep) {
+            kernels->total(count, elements, carry);
+            continue;
+        }
         kernels->row(count, gather ? elements : x + done * kernels->in_size, carry,
                      results.buffer + results.waiting);
-        if (keep && job->stream)
+        if (job->stream)
             send(job, &results, (size_t)(count * kernels->out_size));
-        else if (keep)
+        else
             ek_copy_steps(count, kernels->out_size, results.buffer, 1,
                           out + done * rows->out_step * kernels->out_size, rows->out_step);
     }

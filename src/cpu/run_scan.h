@@ -36,6 +36,8 @@ static inline bool ek_scan_after_stretches(const ek_scan_carry *carry)
 typedef struct ek_scan_kernels {
     /* The results of n neighbouring elements that begin with a chunk of a row. */
     void (*row)(int64_t n, const void *x, ek_scan_carry *carry, void *out);
+    /* The carry after n neighbouring elements, which are whole chunks. */
+    void (*total)(int64_t n, const void *x, ek_scan_carry *carry);
     /* Of n <= EK_SCAN_CHUNK elements of each of `width` rows that lie side by side; elements are
      * `step` apart and results `out_step`. */
     void (*columns)(int64_t n, int64_t width, int64_t step, const void *x, ek_scan_carry *carry,
