@@ -160,20 +160,26 @@ typedef struct relay {
     char before[EK_SCAN_WIDTH_BYTES];
 } relay;
 
-/* Stretch i has come to carry->stretches, which turns into what is before it. */
+/* Stretch i has come to carry->stretches, unless it is the last one, which nobody waits for. What
+ * is before it takes that place. */
 static void hand_on(const job *job, int64_t width, int64_t i, relay *relay, ek_scan_carry *carry)
 {
+    size_t bytes = (size_t)(width * job->kernels->size);
     char total[EK_SCAN_WIDTH_BYTES];
-    memcpy(total, carry->stretches, sizeof total);
+    bool last = (i + 1) * EK_STRETCH >= job->rows->n;
+    if (!last)
+        memcpy(total, carry->stretches, bytes);
     pthread_mutex_lock(&relay->lock);
     while (relay->done < i)
         pthread_cond_wait(&relay->handed_on, &relay->lock);
-    memcpy(carry->stretches, relay->before, sizeof total);
-    if (i > 0)
-        job->kernels->take_in(width, relay->before, total);
-    memcpy(relay->before, total, sizeof total);
-    relay->done++;
-    pthread_cond_broadcast(&relay->handed_on);
+    memcpy(carry->stretches, relay->before, bytes);
+    if (!last) {
+        if (i > 0)
+            job->kernels->take_in(width, relay->before, total);
+        memcpy(relay->before, total, bytes);
+        relay->done++;
+        pthread_cond_broadcast(&relay->handed_on);
+    }
     pthread_mutex_unlock(&relay->lock);
 }
 
