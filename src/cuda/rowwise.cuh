@@ -146,17 +146,28 @@ template <typename Row> struct ek_rowwise {
             return fold_slots<Sum>(lane);
         }
 
-        /* put(s, what slot s holds) for each element. */
-        template <typename Put> __device__ __forceinline__ void each(const Put &put) const
+        /* put(s, make(s, what slot s holds)) for each element. Some of make() come before any of
+         * their put(), so that what they read is under way together: the compiler cannot know that
+         * nothing is put there. Where slots may lie beyond the row that costs more than it gains. */
+        template <typename Make, typename Put>
+        __device__ __forceinline__ void each(const Make &make, const Put &put) const
         {
+            constexpr int side = full ? 2 * together : together;
 #pragma unroll
-            for (int g = 0; g < slots; g += together) {
+            for (int g = 0; g < slots; g += side) {
                 if (past(g))
                     continue;
+                Number made[side];
 #pragma unroll
-                for (int s = g; s < g + together; s++)
-                    if (inside(s))
-                        put(s, value[s]);
+                for (int i = 0; i < side; i++) {
+                    if (full)
+                        made[i] = make(g + i, value[g + i]);
+                    else if (inside(g + i))
+                        put(g + i, make(g + i, value[g + i]));
+                }
+#pragma unroll
+                for (int i = 0; i < side && full; i++)
+                    put(g + i, made[i]);
             }
         }
     };
@@ -190,20 +201,26 @@ template <typename Row> struct ek_rowwise {
     {
         const In *gain = (const In *)affine.gain, *bias = (const In *)affine.bias;
         if (!Row::norm) {
-            held.each([&](int s, Number kept) {
-                put(s, Row::result(kept, kept, center, rest, 1, (Number)-0.0));
-            });
+            held.each(
+                [&](int, Number kept) {
+                    return Row::result(kept, kept, center, rest, 1, (Number)-0.0);
+                },
+                put);
         } else if (affine.gain_step == 1 && affine.bias_step == 1) {
             gain = gain ? gain + own : gain;
             bias = bias ? bias + own : bias;
-            held.each([&](int s, Number kept) {
-                put(s, Row::result(kept, kept, center, rest, weight(gain, s * apart, 1),
-                                   weight(bias, s * apart, (Number)-0.0)));
-            });
+            held.each(
+                [&](int s, Number kept) {
+                    return Row::result(kept, kept, center, rest, weight(gain, s * apart, 1),
+                                       weight(bias, s * apart, (Number)-0.0));
+                },
+                put);
         } else {
-            held.each([&](int s, Number kept) {
-                put(s, result(affine, own + s * apart, kept, center, rest));
-            });
+            held.each(
+                [&](int s, Number kept) {
+                    return result(affine, own + s * apart, kept, center, rest);
+                },
+                put);
         }
     }
 
