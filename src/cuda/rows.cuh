@@ -61,6 +61,40 @@ template <typename T, int count> struct alignas(ek_pack_alignment(sizeof(T) * co
     T at[count];
 };
 
+/* What packs are loaded in. */
+template <int bytes> struct ek_pack_word {
+    using type = uint4;
+};
+template <> struct ek_pack_word<4> {
+    using type = uint32_t;
+};
+template <> struct ek_pack_word<8> {
+    using type = uint2;
+};
+
+/* A pack that is loaded, or stored, for the last time in a while: what the caches drop first. */
+template <typename Pack> EK_INLINE Pack ek_load_passing(const void *at)
+{
+    using Word = typename ek_pack_word<sizeof(Pack)>::type;
+    Word words[sizeof(Pack) / sizeof(Word)];
+    Pack pack;
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(Pack) / sizeof(Word)); i++)
+        words[i] = __ldcs((const Word *)at + i);
+    memcpy(&pack, words, sizeof pack);
+    return pack;
+}
+
+template <typename Pack> EK_INLINE void ek_store_passing(void *at, const Pack &pack)
+{
+    using Word = typename ek_pack_word<sizeof(Pack)>::type;
+    Word words[sizeof(Pack) / sizeof(Word)];
+    memcpy(words, &pack, sizeof pack);
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(Pack) / sizeof(Word)); i++)
+        __stcs((Word *)at + i, words[i]);
+}
+
 /* Where a row begins. */
 EK_INLINE int64_t ek_row_offset(int64_t row, int ndim, const int64_t *shape, const int64_t *step)
 {

@@ -167,10 +167,11 @@ template <typename Op> struct ek_scan {
             v[c] = row[c * lanes + lane];
     }
 
-    EK_INLINE void load_pack(const In *x, int i, int n, Pack *pack)
+    /* `passing`: of long rows, which fill the caches. */
+    template <bool passing> EK_INLINE void load_pack(const In *x, int i, int n, Pack *pack)
     {
         if (i + EK_CUDA_PACK <= n) {
-            *pack = *(const Pack *)(x + i);
+            *pack = passing ? ek_load_passing<Pack>(x + i) : *(const Pack *)(x + i);
         } else {
 #pragma unroll
             for (int c = 0; c < EK_CUDA_PACK; c++)
@@ -179,13 +180,15 @@ template <typename Op> struct ek_scan {
         }
     }
 
-    EK_INLINE void store_pack(Out *out, int i, int n, const Acc *v)
+    template <bool passing> EK_INLINE void store_pack(Out *out, int i, int n, const Acc *v)
     {
         OutPack pack;
 #pragma unroll
         for (int c = 0; c < EK_CUDA_PACK; c++)
             pack.at[c] = Op::store(v[c]);
-        if (i + EK_CUDA_PACK <= n) {
+        if (i + EK_CUDA_PACK <= n && passing) {
+            ek_store_passing(out + i, pack);
+        } else if (i + EK_CUDA_PACK <= n) {
             *(OutPack *)(out + i) = pack;
         } else {
 #pragma unroll
@@ -233,7 +236,8 @@ template <typename Op> struct ek_scan {
             for (int k = 0; k < count; k++) {
                 loaded[r][k] = Pack();
                 if (packed) {
-                    load_pack(at.x, k * pack_row + EK_CUDA_PACK * lane, inside, &loaded[r][k]);
+                    load_pack<false>(at.x, k * pack_row + EK_CUDA_PACK * lane, inside,
+                                     &loaded[r][k]);
                     continue;
                 }
 #pragma unroll
@@ -269,7 +273,7 @@ template <typename Op> struct ek_scan {
 #pragma unroll
             for (int k = 0; k < count; k++) {
                 if (packed) {
-                    store_pack(at.out, k * pack_row + EK_CUDA_PACK * lane, inside, v[k]);
+                    store_pack<false>(at.out, k * pack_row + EK_CUDA_PACK * lane, inside, v[k]);
                     continue;
                 }
                 Out result[EK_CUDA_PACK];
@@ -366,7 +370,7 @@ template <typename Op> struct ek_scan {
             Acc v[packs][EK_CUDA_PACK];
 #pragma unroll
             for (int k = 0; k < packs; k++)
-                load_pack(steps.x + number * EK_SPAN, at + k * pack_row, n, &loaded[k]);
+                load_pack<true>(steps.x + number * EK_SPAN, at + k * pack_row, n, &loaded[k]);
 #pragma unroll
             for (int k = 0; k < packs; k++)
                 open_pack(loaded[k], v[k]);
@@ -379,7 +383,7 @@ template <typename Op> struct ek_scan {
             });
 #pragma unroll
             for (int k = 0; k < packs; k++)
-                store_pack(steps.out + number * EK_SPAN, at + k * pack_row, n, v[k]);
+                store_pack<true>(steps.out + number * EK_SPAN, at + k * pack_row, n, v[k]);
         }
     }
 
