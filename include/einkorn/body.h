@@ -206,10 +206,14 @@ EK_BODY float ek_load_bf16(ek_bf16 x)
 
 EK_BODY ek_bf16 ek_store_bf16(float x)
 {
+    ek_bf16 half;
+#if defined(__CUDACC__)
+    half.bits = __bfloat16_as_ushort(__float2bfloat16_rn(x));
+#else
     uint32_t u = ek_body_bits_f32(x);
     uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-    ek_bf16 half;
     half.bits = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+#endif
     return half;
 }
 

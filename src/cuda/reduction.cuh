@@ -34,6 +34,8 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
     static constexpr int spread = EK_CUDA_PACK;
 
     static constexpr int packs_ahead = EK_CUDA_PACKS_AHEAD(sizeof(In));
+    /* Bytes that are taken four at a time leave registers for more. */
+    static constexpr int chunk_packs_ahead = Lanes::words ? 2 * packs_ahead : packs_ahead;
     static constexpr int scalars_ahead = EK_CUDA_SCALARS_AHEAD(sizeof(In));
 
     /* Elements one after the other. */
@@ -118,7 +120,7 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             chunks<own_short, wide, packs_ahead>(plane);
             break;
         case EK_CUDA_WHOLE:
-            chunks<own, wide, packs_ahead>(plane);
+            chunks<own, wide, chunk_packs_ahead>(plane);
             break;
         default:
             chunks<spread, 1, scalars_ahead>(plane);
@@ -395,6 +397,10 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
      * memory. */
     static constexpr int columns_of_thread = EK_CUDA_COLUMNS(sizeof(In), Lanes::size);
 
+    /* Where lanes leave room for few threads, each has its next loads under way while it computes;
+     * elements must be small, or there are no registers for that. */
+    static constexpr bool load_early = sizeof(Lane) > 8 && sizeof(In) <= 4;
+
     EK_INLINE void columns(const ek_cuda_plane &plane)
     {
         constexpr int width = columns_of_thread;
@@ -455,20 +461,16 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
                         Lane (&lane)[EK_CUDA_THREAD_LANES][columns_of_thread])
     {
         constexpr int width = columns_of_thread;
-        for (int k = lane_thread; k < n; k += EK_CUDA_THREAD_LANES * lanes) {
-            /* Rows past the end repeat the last one and are not taken, so that all loads are
-             * unconditional and under way together. */
-            ek_row_pack<In, width> loaded[EK_CUDA_THREAD_LANES];
-#pragma unroll
-            for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
-                const In *from = x + (int64_t)min(k + i * lanes, n - 1) * step;
-                if (pack) {
-                    loaded[i] = *(const ek_row_pack<In, width> *)from;
-                } else {
-#pragma unroll
-                    for (int v = 0; v < width; v++)
-                        loaded[i].at[v] = from[v * apart < count ? v * apart : 0];
-                }
+        int rows = EK_CUDA_THREAD_LANES * lanes;
+        Rows<pack> loaded, next;
+        if (load_early)
+            next.load(x, lane_thread, lanes, n, step, apart, count);
+        for (int k = lane_thread; k < n; k += rows) {
+            if (load_early) {
+                loaded = next;
+                next.load(x, k + rows, lanes, n, step, apart, count);
+            } else {
+                loaded.load(x, k, lanes, n, step, apart, count);
             }
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
@@ -476,10 +478,33 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
                     continue;
 #pragma unroll
                 for (int v = 0; v < width; v++)
-                    Lanes::take(lane[i][v], loaded[i].at[v], k + i * lanes, first, context[v]);
+                    Lanes::take(lane[i][v], loaded.at[i].at[v], k + i * lanes, first, context[v]);
             }
         }
     }
+
+    /* An element of each of a thread's lanes and columns, from row k on. Rows past the end repeat
+     * the last one and are not taken, so that all loads are unconditional and under way together.
+     */
+    template <bool pack> struct Rows {
+        ek_row_pack<In, columns_of_thread> at[EK_CUDA_THREAD_LANES];
+
+        __device__ __forceinline__ void load(const In *x, int k, int lanes, int n, int64_t step,
+                                             int apart, int64_t count)
+        {
+#pragma unroll
+            for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
+                const In *from = x + (int64_t)min(k + i * lanes, n - 1) * step;
+                if (pack) {
+                    at[i] = *(const ek_row_pack<In, columns_of_thread> *)from;
+                } else {
+#pragma unroll
+                    for (int v = 0; v < columns_of_thread; v++)
+                        at[i].at[v] = from[v * apart < count ? v * apart : 0];
+                }
+            }
+        }
+    };
 
     EK_INLINE void fold_columns(Lane (&lane)[EK_CUDA_THREAD_LANES][columns_of_thread], int lanes,
                                 int lane_thread, int across, Lane *shared)
