@@ -6,6 +6,7 @@
 
 #include "backend.h"
 #include "error.h"
+#include "integer.h"
 
 const char *ek_shape_text(int32_t ndim, const int64_t *shape, char *text)
 {
@@ -157,8 +158,7 @@ static ek_status take_strides(const char *call, const ek_array *array, ek_operan
         operand->stride[d] = fits && operand->size > 0 ? step : 0;
         if (length <= 1 || operand->size == 0)
             continue;
-        if (!fits || __builtin_mul_overflow(length, step < 0 ? -step : step, &reach) ||
-            reach > left)
+        if (!fits || __builtin_mul_overflow(length, ek_magnitude(step), &reach) || reach > left)
             return ek_fail(EK_INVALID_ARGUMENT,
                            "%s: %s has a stride of %" PRId64 " over %" PRId64
                            " elements: reaches further than memory",
@@ -316,7 +316,7 @@ static void add_operand(equation *eq, const ek_operand *operand)
     int64_t size = (int64_t)ek_dtype_size(operand->dtype);
     for (int32_t d = 0; d < operand->ndim; d++) {
         int64_t step = operand->stride[d] * size;
-        add_term(eq, step < 0 ? -step : step, operand->shape[d] - 1);
+        add_term(eq, ek_magnitude(step), operand->shape[d] - 1);
     }
     add_term(eq, 1, size - 1);
 }
@@ -429,11 +429,10 @@ static int32_t order_by_output(const ek_operand *out, int32_t *order)
     for (int32_t d = 0; d < out->ndim; d++) {
         if (out->shape[d] == 1)
             continue;
-        int64_t step = out->stride[d] < 0 ? -out->stride[d] : out->stride[d];
+        int64_t step = ek_magnitude(out->stride[d]);
         int32_t at = count++;
         for (; at > 0; at--) {
-            int64_t outer = out->stride[order[at - 1]];
-            if ((outer < 0 ? -outer : outer) >= step)
+            if (ek_magnitude(out->stride[order[at - 1]]) >= step)
                 break;
             order[at] = order[at - 1];
         }

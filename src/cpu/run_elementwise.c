@@ -15,6 +15,7 @@
 #include "cpu/stream.h"
 #include "cpu/tile.h"
 #include "fill.h"
+#include "integer.h"
 
 enum {
     /* Elements of a tile whose operands are all computed in place. */
@@ -236,11 +237,6 @@ static int64_t at_least_1(int64_t x)
     return x > 1 ? x : 1;
 }
 
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
-
 /* The dimension that makes the rows of a tile: the one in which an operand's elements are closest
  * together if that is not the innermost, which makes the columns; else the next one. -1: none. */
 static int second_dimension(const ek_layout *layout, bool *transposed)
@@ -248,10 +244,10 @@ static int second_dimension(const ek_layout *layout, bool *transposed)
     int inner = layout->ndim - 1;
     *transposed = false;
     for (int i = 1; i < layout->operands; i++) {
-        int64_t closest = magnitude(layout->stride[inner][i]);
+        int64_t closest = ek_magnitude(layout->stride[inner][i]);
         int found = inner;
         for (int d = 0; d < inner; d++) {
-            int64_t step = magnitude(layout->stride[d][i]);
+            int64_t step = ek_magnitude(layout->stride[d][i]);
             if (step > 0 && step < closest) {
                 closest = step;
                 found = d;

@@ -13,6 +13,7 @@
 #include "cpu/record.h"
 #include "cpu/run_gemm.h"
 #include "cpu/workspace.h"
+#include "integer.h"
 
 enum {
     /* k of a span: a panel of B (two registers for each k) and one of A fit the first-level cache.
@@ -32,19 +33,9 @@ enum {
     LINE = 64,
 };
 
-static int64_t min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 static size_t whole_lines(int64_t bytes)
 {
-    return (size_t)divide_up(bytes, LINE) * LINE;
+    return (size_t)ek_divide_up(bytes, LINE) * LINE;
 }
 
 /* How a problem is cut: the same for every matrix of a batch. */
@@ -99,13 +90,13 @@ static void pack(const plan *plan, const part *part, int64_t piece)
     const ek_gemm_matrix *a = &plan->problem->a, *b = &plan->problem->b;
     if (piece < part->row_panels) {
         int64_t at = piece * kernel->rows;
-        kernel->pack_a(min(part->rows - at, kernel->rows), part->k,
+        kernel->pack_a(ek_smaller(part->rows - at, kernel->rows), part->k,
                        part->a + at * a->row * plan->element, a->row, a->column, a->conjugate,
                        part->a_panels + at * part->k * kernel->size);
         return;
     }
     int64_t at = (piece - part->row_panels) * kernel->columns;
-    int64_t count = min(part->columns - at, kernel->columns);
+    int64_t count = ek_smaller(part->columns - at, kernel->columns);
     if (plan->b_in_place && count == kernel->columns)
         return;
     kernel->pack_b(count, part->k, part->b + at * b->column * plan->element, b->column, b->row,
@@ -119,8 +110,8 @@ static void compute_tile(const plan *plan, const part *part, int64_t row_panel,
     const ek_gemm_problem *problem = plan->problem;
     _Alignas(LINE) char local[EK_GEMM_TILE_BYTES];
     int64_t row = row_panel * kernel->rows, column = column_panel * kernel->columns;
-    int32_t rows = (int32_t)min(part->rows - row, kernel->rows);
-    int32_t columns = (int32_t)min(part->columns - column, kernel->columns);
+    int32_t rows = (int32_t)ek_smaller(part->rows - row, kernel->rows);
+    int32_t columns = (int32_t)ek_smaller(part->columns - column, kernel->columns);
     int64_t numbers = (int64_t)kernel->rows * kernel->columns;
     int64_t index = row_panel * part->column_panels + column_panel;
     void *tile = part->first && part->last ? local : part->tiles + index * numbers * kernel->size;
@@ -149,20 +140,20 @@ static jobs cut_jobs(const plan *plan, const part *part, int threads)
 {
     enum { JOBS_PER_THREAD = 4 };
     jobs jobs;
-    jobs.down = divide_up(part->row_panels * plan->kernel->rows, JOB_ROWS);
-    jobs.rows = divide_up(part->row_panels, jobs.down);
-    jobs.down = divide_up(part->row_panels, jobs.rows);
+    jobs.down = ek_divide_up(part->row_panels * plan->kernel->rows, JOB_ROWS);
+    jobs.rows = ek_divide_up(part->row_panels, jobs.down);
+    jobs.down = ek_divide_up(part->row_panels, jobs.rows);
     int64_t columns = jobs.down * part->column_panels / (JOBS_PER_THREAD * threads);
-    jobs.columns = columns < 1 ? 1 : min(columns, JOB_PANELS);
-    jobs.across = divide_up(part->column_panels, jobs.columns);
+    jobs.columns = columns < 1 ? 1 : ek_smaller(columns, JOB_PANELS);
+    jobs.across = ek_divide_up(part->column_panels, jobs.columns);
     return jobs;
 }
 
 static void compute(const plan *plan, const part *part, const jobs *jobs, int64_t job)
 {
     int64_t row = job / jobs->across * jobs->rows, column = job % jobs->across * jobs->columns;
-    int64_t rows_end = min(row + jobs->rows, part->row_panels);
-    int64_t columns_end = min(column + jobs->columns, part->column_panels);
+    int64_t rows_end = ek_smaller(row + jobs->rows, part->row_panels);
+    int64_t columns_end = ek_smaller(column + jobs->columns, part->column_panels);
     for (int64_t j = column; j < columns_end; j++) {
         for (int64_t i = row; i < rows_end; i++)
             compute_tile(plan, part, i, j);
@@ -193,16 +184,16 @@ static void run_matrix(const plan *plan, int64_t index, char *workspace, member 
                  .b_panels = workspace + plan->a_bytes,
                  .tiles = workspace + plan->a_bytes + plan->b_bytes};
     for (int64_t row = 0; row < problem->m; row += plan->block_rows) {
-        part.rows = min(problem->m - row, plan->block_rows);
-        part.row_panels = divide_up(part.rows, kernel->rows);
+        part.rows = ek_smaller(problem->m - row, plan->block_rows);
+        part.row_panels = ek_divide_up(part.rows, kernel->rows);
         for (int64_t column = 0; column < problem->n; column += plan->block_columns) {
-            part.columns = min(problem->n - column, plan->block_columns);
-            part.column_panels = divide_up(part.columns, kernel->columns);
+            part.columns = ek_smaller(problem->n - column, plan->block_columns);
+            part.column_panels = ek_divide_up(part.columns, kernel->columns);
             part.c =
                 (char *)c->data + (index * c->batch + row * c->row + column * c->column) * element;
             int64_t k = 0;
             do {
-                part.k = min(plan->k - k, plan->span);
+                part.k = ek_smaller(plan->k - k, plan->span);
                 part.first = k == 0;
                 part.last = k + part.k == plan->k;
                 if (plan->k > 0) {
@@ -224,12 +215,13 @@ static void make_plan(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
     plan->problem = problem;
     plan->element = (int64_t)ek_dtype_size(problem->dtype);
     plan->k = problem->reads_ab ? problem->k : 0;
-    plan->span = min(plan->k, SPAN);
+    plan->span = ek_smaller(plan->k, SPAN);
     int64_t edge = 1;
     while (4 * edge * edge * kernel->size <= BLOCK_BYTES)
         edge *= 2;
-    plan->block_rows = divide_up(min(problem->m, edge), kernel->rows) * kernel->rows;
-    plan->block_columns = divide_up(min(problem->n, edge), kernel->columns) * kernel->columns;
+    plan->block_rows = ek_divide_up(ek_smaller(problem->m, edge), kernel->rows) * kernel->rows;
+    plan->block_columns =
+        ek_divide_up(ek_smaller(problem->n, edge), kernel->columns) * kernel->columns;
     /* A single panel of A uses each panel of B once: packing would only be a detour. */
     plan->b_in_place =
         plan->k > 0 && kernel->as_stored && problem->m <= kernel->rows && problem->b.column == 1;
@@ -321,7 +313,7 @@ static void run_piece(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
     }
     direct.b_row = kernel->columns;
     for (int64_t at = 0; at < columns; at += kernel->columns) {
-        direct.n = min(columns - at, kernel->columns);
+        direct.n = ek_smaller(columns - at, kernel->columns);
         kernel->pack_b(direct.n, problem->k, from_b + at * b->column * size, b->column, b->row,
                        b->conjugate, panel);
         kernel->direct(&direct, from_a, panel, to + at * size);
@@ -333,19 +325,20 @@ static void run_pieces(const ek_gemm_kernel *kernel, const ek_gemm_problem *prob
                        size_t panel_bytes, int threads)
 {
     enum { PIECE_ROWS = 32, PIECES_PER_THREAD = 4 };
-    int64_t pieces = divide_up(PIECES_PER_THREAD * (int64_t)threads, problem->batch);
-    int64_t blocks = divide_up(problem->m, PIECE_ROWS);
-    int64_t rows = divide_up(blocks, min(blocks, pieces)) * PIECE_ROWS;
-    int64_t down = divide_up(problem->m, rows);
-    int64_t column_panels = divide_up(problem->n, kernel->columns);
+    int64_t pieces = ek_divide_up(PIECES_PER_THREAD * (int64_t)threads, problem->batch);
+    int64_t blocks = ek_divide_up(problem->m, PIECE_ROWS);
+    int64_t rows = ek_divide_up(blocks, ek_smaller(blocks, pieces)) * PIECE_ROWS;
+    int64_t down = ek_divide_up(problem->m, rows);
+    int64_t column_panels = ek_divide_up(problem->n, kernel->columns);
     int64_t columns =
-        divide_up(column_panels, min(column_panels, divide_up(pieces, down))) * kernel->columns;
-    int64_t across = divide_up(problem->n, columns);
+        ek_divide_up(column_panels, ek_smaller(column_panels, ek_divide_up(pieces, down))) *
+        kernel->columns;
+    int64_t across = ek_divide_up(problem->n, columns);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t piece = 0; piece < problem->batch * down * across; piece++) {
         int64_t column = piece % across * columns, row = piece / across % down * rows;
-        run_piece(kernel, problem, piece / across / down, row, min(rows, problem->m - row), column,
-                  min(columns, problem->n - column),
+        run_piece(kernel, problem, piece / across / down, row, ek_smaller(rows, problem->m - row),
+                  column, ek_smaller(columns, problem->n - column),
                   panels + (size_t)omp_get_thread_num() * panel_bytes);
     }
 }

@@ -10,6 +10,7 @@
 #include "cpu/stream.h"
 #include "cpu/units.h"
 #include "cpu/workspace.h"
+#include "integer.h"
 
 enum {
     LARGEST_SIZE = 8, /* bytes of an element or a number */
@@ -50,14 +51,9 @@ typedef struct span {
     _Alignas(64) char rest[EK_TREE_WIDTH_BYTES];
 } span;
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t chunk_length(const ek_rows *rows, int64_t chunk)
 {
-    return smaller(rows->n - chunk * EK_CHUNK, EK_CHUNK);
+    return ek_smaller(rows->n - chunk * EK_CHUNK, EK_CHUNK);
 }
 
 /* Number i of an array of them; null stays null. */
@@ -103,7 +99,7 @@ static void stream_results(const span *span, int64_t first, int64_t n, const cha
     char *out = span->out + first * size;
     int64_t ahead = (int64_t)((uintptr_t)out % EK_LINE) / size;
     for (int64_t done = 0, count; done < n; done += count) {
-        count = smaller(n - done, STREAM_BYTES / size - (done ? 0 : ahead));
+        count = ek_smaller(n - done, STREAM_BYTES / size - (done ? 0 : ahead));
         kernels->results(count, x + done * kernels->in_size, number(job, terms, done), center, rest,
                          number(job, job->gain, first + done), number(job, job->bias, first + done),
                          buffer);
@@ -143,7 +139,7 @@ static void columns_numbers(const span *span, int64_t at, int64_t n, int64_t ter
     memset(first, 0, bytes);
     memset(center, 0, bytes);
     if (kernels->first_lanes) {
-        int64_t few = smaller(used, kernels->first_lanes);
+        int64_t few = ek_smaller(used, kernels->first_lanes);
         kernels->first.start(few * width, lanes);
         kernels->first_columns(n, width, step, x, lanes);
         kernels->first.fold(few, width, lanes, first);
@@ -350,7 +346,7 @@ static void stream_short_rows(const job *job, const ek_short_rows *all, const ch
     int64_t size = job->kernels->out_size, bytes = all->n * size;
     ek_short_rows some = *all;
     for (int64_t done = 0; done < all->count; done += some.count) {
-        some.count = smaller(all->count - done, STREAM_BYTES / bytes);
+        some.count = ek_smaller(all->count - done, STREAM_BYTES / bytes);
         job->kernels->short_rows(&some, x + done * all->step * job->kernels->in_size, buffer);
         ek_stream(job->variant, out + done * bytes, buffer, (size_t)(some.count * bytes));
     }
@@ -428,7 +424,7 @@ static ek_pattern choose(const ek_rowwise_kernels *kernels, const ek_rows *rows,
     int64_t widest = EK_TREE_WIDTH_BYTES / kernels->size;
     int64_t kept = TERMS_BYTES / kernels->size / rows->n;
     bool in_out = !kernels->uses_terms || kernels->out_size == kernels->size;
-    *most = in_out || kept < LEAST_COLUMNS ? widest : smaller(kept, widest);
+    *most = in_out || kept < LEAST_COLUMNS ? widest : ek_smaller(kept, widest);
     return pattern;
 }
 

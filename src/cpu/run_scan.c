@@ -12,6 +12,7 @@
 #include "cpu/stream.h"
 #include "cpu/tree.h"
 #include "cpu/units.h"
+#include "integer.h"
 
 enum {
     /* Elements of the rows of a unit, to be worth the call. */
@@ -43,11 +44,6 @@ typedef struct stream {
     size_t waiting; /* bytes at the beginning */
     char *to;       /* where they go */
 } stream;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Sends what fills whole lines; the rest waits for what comes next. */
 static void send(const job *job, stream *stream, size_t bytes)
@@ -84,7 +80,7 @@ static void run_row(const unit *unit, int64_t first, int64_t n, ek_scan_carry *c
         return;
     }
     for (int64_t done = 0, count; done < n; done += count) {
-        count = smaller(n - done, EK_SCAN_CHUNK);
+        count = ek_smaller(n - done, EK_SCAN_CHUNK);
         if (gather)
             ek_gather_row(rows, kernels->in_size, x, first + done, count, elements);
         if (!keep) {
@@ -111,7 +107,7 @@ static void run_columns(const unit *unit, int64_t first, int64_t n, ek_scan_carr
     char unused[EK_SCAN_WIDTH_BYTES];
     for (int64_t done = 0; done < n; done += EK_SCAN_CHUNK) {
         int64_t at = first + done;
-        kernels->columns(smaller(n - done, EK_SCAN_CHUNK), unit->width, step,
+        kernels->columns(ek_smaller(n - done, EK_SCAN_CHUNK), unit->width, step,
                          unit->x + at * step * kernels->in_size, carry, out_step,
                          keep ? unit->out + at * out_step * kernels->out_size : unused);
     }
@@ -199,7 +195,7 @@ static void share_unit(const job *job, int64_t index, int threads)
             run_part(&unit, first, EK_STRETCH, &carry, false);
         hand_on(job, unit.width, i, &relay, &carry);
         carry.chunk = first / EK_SCAN_CHUNK;
-        run_part(&unit, first, smaller(n - first, EK_STRETCH), &carry, true);
+        run_part(&unit, first, ek_smaller(n - first, EK_STRETCH), &carry, true);
         if (job->stream)
             ek_stream_end();
     }

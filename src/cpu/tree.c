@@ -1,5 +1,7 @@
 #include "cpu/tree.h"
 
+#include "integer.h"
+
 enum {
     /* Room for the results of parts before they join the lanes; it holds EK_LANES parts of the
      * widest results. */
@@ -14,14 +16,9 @@ int ek_tree_threads(int32_t threads, int64_t bytes)
     return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
 }
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 int64_t ek_tree_width(int64_t n, int64_t size)
 {
-    int64_t lanes = ek_tree_lanes(n > EK_CHUNK ? divide_up(n, EK_CHUNK) : 1);
+    int64_t lanes = ek_tree_lanes(n > EK_CHUNK ? ek_divide_up(n, EK_CHUNK) : 1);
     return EK_TREE_LANES_BYTES / (lanes * size);
 }
 
@@ -54,9 +51,9 @@ static void reduce_level(const ek_tree *tree, int64_t first, int64_t n, int thre
     _Alignas(64) char lanes[EK_TREE_LANES_BYTES];
     _Alignas(64) char results[PARTS_BYTES];
     int64_t part = EK_CHUNK;
-    while (divide_up(n, part) > EK_CHUNK)
+    while (ek_divide_up(n, part) > EK_CHUNK)
         part *= EK_CHUNK;
-    int64_t parts = divide_up(n, part);
+    int64_t parts = ek_divide_up(n, part);
     int64_t group = PARTS_BYTES / (tree->width * kernels->size);
     group = group < parts ? group / EK_LANES * EK_LANES : parts;
     int64_t used = ek_tree_lanes(parts);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/move_args.h"
+#include "integer.h"
 #include "typed.h"
 
 ek_status ek_cuda_refuse_address(const ek_op_info *op, int32_t loop, void *const *data,
@@ -46,11 +47,6 @@ typedef struct plan {
     int log_width;
     ek_cuda_walk walk; /* large, so only what its dimensions need is set */
 } plan;
-
-static int64_t magnitude(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
 
 static int ceil_log2(int64_t value)
 {
@@ -143,9 +139,9 @@ static int32_t find_turned(const plan *plan)
 {
     int32_t found = -1;
     for (int32_t k = 1; k < plan->operands && found < 0; k++) {
-        int64_t smallest = magnitude(plan->walk.step[k]);
+        int64_t smallest = ek_magnitude(plan->walk.step[k]);
         for (int32_t d = 0; d < plan->ndim && smallest > 1; d++) {
-            int64_t stride = magnitude(plan->walk.stride[d][k]);
+            int64_t stride = ek_magnitude(plan->walk.stride[d][k]);
             if (stride > 0 && stride < smallest && plan->shape[d] >= LEAST_TURNED) {
                 smallest = stride;
                 found = d;
@@ -185,8 +181,8 @@ static bool set_turned(plan *plan, int32_t d, int log_packs)
     if (2 * lines * plan->length < padded * (ceil_shift(plan->length, log_x) << log_x))
         return false;
     for (int32_t k = 1; k < plan->operands; k++) {
-        int64_t size = magnitude(walk->stride[d][k]);
-        walk->turned |= (size > 0 && size < magnitude(walk->step[k]) ? 1u : 0u) << k;
+        int64_t size = ek_magnitude(walk->stride[d][k]);
+        walk->turned |= (size > 0 && size < ek_magnitude(walk->step[k]) ? 1u : 0u) << k;
     }
     memcpy(stride, walk->stride[d], sizeof stride);
     remove_dimension(plan, d);
@@ -295,8 +291,8 @@ static int choose(plan *plan, bool moves)
     plan->log_width = log_width;
     if (!walk->folded)
         fold_lines(plan, MOST_FOLDED << log_width);
-    bool slides = moves && !walk->folded && walk->step[0] == 1 && magnitude(walk->step[1]) == 1 &&
-                  (uintptr_t)walk->data[0] % plan->size[0] == 0;
+    bool slides = moves && !walk->folded && walk->step[0] == 1 &&
+                  ek_magnitude(walk->step[1]) == 1 && (uintptr_t)walk->data[0] % plan->size[0] == 0;
     set_across(plan, slides ? ceil_log2(EK_CUDA_SLIDE_PACKS) : 0);
     return slides ? EK_CUDA_SLIDE : EK_CUDA_WALK;
 }

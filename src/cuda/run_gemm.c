@@ -3,10 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
+#include "integer.h"
 
 /* True if 16 bytes can be moved at once wherever elements lie together: in a row or in a column. */
 static bool is_aligned(const ek_gemm_matrix *x, int64_t size)
@@ -35,8 +32,8 @@ static ek_status check_address(const char *call, const char *name, const void *d
 
 static double tiles(const ek_gemm_problem *problem, const ek_cuda_gemm_shape *shape)
 {
-    return (double)divide_up(problem->m, shape->tile_m) *
-           (double)divide_up(problem->n, shape->tile_n) * (double)problem->batch;
+    return (double)ek_divide_up(problem->m, shape->tile_m) *
+           (double)ek_divide_up(problem->n, shape->tile_n) * (double)problem->batch;
 }
 
 /* About how many cycles a kernel takes for each k. A multiprocessor's four schedulers share the
@@ -104,8 +101,8 @@ ek_status ek_cuda_gemm(ek_queue *queue, const char *call, const ek_cuda_gemm_cho
         .n = problem->n,
         .k = problem->reads_ab ? problem->k : 0,
         .batch = problem->batch,
-        .tiles_m = divide_up(problem->m, shape->tile_m),
-        .tiles_n = divide_up(problem->n, shape->tile_n),
+        .tiles_m = ek_divide_up(problem->m, shape->tile_m),
+        .tiles_n = ek_divide_up(problem->n, shape->tile_n),
         .reads_c = problem->reads_c,
     };
     /* C is written in groups along its rows only. */

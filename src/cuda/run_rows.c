@@ -3,16 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "integer.h"
 #include "lanes.h"
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
 
 int64_t ek_cuda_chunks(int64_t n)
 {
-    return n > EK_CHUNK ? divide_up(n, EK_CHUNK) : 1;
+    return n > EK_CHUNK ? ek_divide_up(n, EK_CHUNK) : 1;
 }
 
 int32_t ek_cuda_group(int64_t n)
@@ -84,7 +80,7 @@ void ek_cuda_rows_of(const ek_rows *rows, ek_cuda_rows *args)
 static size_t level_bytes(int64_t count, int64_t size)
 {
     enum { ALIGN = 256 };
-    return (size_t)(divide_up(count * size, ALIGN) * ALIGN);
+    return (size_t)(ek_divide_up(count * size, ALIGN) * ALIGN);
 }
 
 size_t ek_cuda_parts_bytes(const ek_rows *rows, int64_t size)
@@ -105,7 +101,7 @@ ek_status ek_cuda_launch_unit_clusters(ek_queue *queue, const ek_cuda_kernels *k
                                        int32_t index, int64_t units, int64_t per_cluster,
                                        int32_t cluster, int32_t threads, void *args)
 {
-    int64_t blocks = divide_up(units, per_cluster) * cluster;
+    int64_t blocks = ek_divide_up(units, per_cluster) * cluster;
     if (blocks > INT32_MAX)
         return ek_fail(EK_INVALID_ARGUMENT,
                        "%s: %" PRId64 " blocks are more than a launch can have",
@@ -128,7 +124,7 @@ static ek_status launch_columns(ek_queue *queue, const ek_cuda_reduction *reduct
     plane->lanes = 1;
     while (plane->lanes < EK_CUDA_LANE_THREADS && plane->lanes * EK_CUDA_THREAD_LANES < plane->n)
         plane->lanes *= 2;
-    int64_t tiles = divide_up(plane->inner, plane->across * columns);
+    int64_t tiles = ek_divide_up(plane->inner, plane->across * columns);
     return ek_cuda_launch_units(
         queue, reduction->kernels, reduction->kernel[EK_CUDA_COLUMNS_KERNEL],
         plane->outer * plane->chunks * tiles, EK_CUDA_ROWS_THREADS / (plane->across * plane->lanes),
@@ -169,7 +165,7 @@ static ek_status launch_short_rows(ek_queue *queue, const ek_cuda_reduction *red
     if (dense && (!packed || n * size < FULL_BYTES)) {
         int64_t tile = EK_CUDA_STAGE_BYTES / (n * size);
         plane->form = EK_CUDA_SHORT_STAGED;
-        plane->group = (int32_t)power_of_two(divide_up(n, EK_CUDA_PACK));
+        plane->group = (int32_t)power_of_two(ek_divide_up(n, EK_CUDA_PACK));
         plane->tile = (int32_t)(tile < rows ? tile : rows);
         per_block = plane->tile;
     } else {
@@ -177,7 +173,7 @@ static ek_status launch_short_rows(ek_queue *queue, const ek_cuda_reduction *red
         int64_t loads = packed ? own / EK_CUDA_WIDE(size) : own;
         int64_t ahead = packed ? EK_CUDA_PACKS_AHEAD(size) : EK_CUDA_SCALARS_AHEAD(size);
         plane->form = packed ? EK_CUDA_SHORT_PACKED : EK_CUDA_SHORT_SPREAD;
-        plane->group = (int32_t)power_of_two(divide_up(n, own));
+        plane->group = (int32_t)power_of_two(ek_divide_up(n, own));
         per_block = EK_CUDA_ROWS_THREADS / plane->group * EK_CUDA_SHORT_ROWS(ahead, loads);
     }
     return ek_cuda_launch_units(queue, reduction->kernels, reduction->kernel[EK_CUDA_ROWS_KERNEL],
@@ -189,7 +185,7 @@ static int64_t count_tickets(int64_t rows, int64_t chunks)
 {
     int64_t tickets = 0;
     do {
-        chunks = divide_up(chunks, EK_CHUNK);
+        chunks = ek_divide_up(chunks, EK_CHUNK);
         tickets += rows * chunks;
     } while (chunks > 1);
     return tickets;
@@ -214,7 +210,7 @@ static ek_status launch_chunks(ek_queue *queue, const ek_cuda_reduction *reducti
     }
     int64_t groups = EK_CUDA_ROWS_THREADS * own / EK_LANES;
     plane->slots = plane->chunks <= groups ? power_of_two(plane->chunks)
-                                           : divide_up(plane->chunks, groups) * groups;
+                                           : ek_divide_up(plane->chunks, groups) * groups;
     *joined = plane->slots <= groups;
     if (!*joined && count_tickets(rows, plane->chunks) <= EK_CUDA_TICKETS) {
         plane->tickets = ek_cuda_tickets(queue);

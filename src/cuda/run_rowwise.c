@@ -5,6 +5,7 @@
 
 #include "cuda/rowwise_args.h"
 #include "cuda/run_rows.h"
+#include "integer.h"
 #include "lanes.h"
 #include "rowwise.h"
 
@@ -35,11 +36,6 @@ typedef struct job {
     ek_cuda_plane_rows plane;
     ek_cuda_any_rows any;
 } job;
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
 
 static ek_status launch(const job *job, int32_t kernel, int64_t units, int64_t per_block,
                         int64_t threads, const void *args)
@@ -88,7 +84,7 @@ static ek_status run_short(job *job, bool packed)
     int32_t own =
         packed ? EK_CUDA_PACKS(room, job->per_row) * EK_CUDA_PACK : EK_CUDA_SPREAD_SLOTS(room);
     int64_t rows = packed ? EK_CUDA_PACKED_ROWS(room) : 1;
-    return launch(job, packed ? PACKED : SPREAD, divide_up(job->rows->count, rows),
+    return launch(job, packed ? PACKED : SPREAD, ek_divide_up(job->rows->count, rows),
                   EK_CUDA_ROWS_THREADS / (room / own), EK_CUDA_ROWS_THREADS, &job->plane);
 }
 
@@ -113,7 +109,7 @@ static int32_t share_chunks(job *job)
     args->cluster = 1;
     while (args->cluster * EK_CUDA_BLOCK_CHUNKS(job->size) < chunks)
         args->cluster *= 2;
-    int32_t per_block = (int32_t)divide_up(chunks, args->cluster);
+    int32_t per_block = (int32_t)ek_divide_up(chunks, args->cluster);
     args->full = args->plane.n % EK_CHUNK == 0 && per_block * args->cluster == chunks;
     return per_block;
 }
@@ -144,7 +140,7 @@ static ek_status run_columns(job *job)
     plane->across = ek_cuda_across(plane->inner, 1, threads / EK_CUDA_COLUMN_FOLD);
     plane->lanes = threads / plane->across < lanes ? threads / plane->across : lanes;
     args->cluster = lanes / plane->lanes;
-    int64_t tiles = divide_up(plane->inner, plane->across);
+    int64_t tiles = ek_divide_up(plane->inner, plane->across);
     int64_t units = plane->outer * plane->chunks * tiles;
     return launch_clusters(job, COLUMNS, units, threads / (plane->across * plane->lanes), threads);
 }
@@ -161,7 +157,7 @@ static ek_status run_strided(const job *job)
 static size_t room_for(int64_t numbers, int64_t size)
 {
     enum { ALIGN = 256 };
-    return (size_t)(divide_up(numbers * size, ALIGN) * ALIGN);
+    return (size_t)(ek_divide_up(numbers * size, ALIGN) * ALIGN);
 }
 
 /* Room for the numbers of chunks and rows. */
@@ -189,7 +185,7 @@ static ek_status run_results(job *job, bool columns)
         return launch(job, RESULTS, job->rows->count * job->any.rows.chunks, 1,
                       EK_CUDA_ROWS_THREADS, &job->any);
     plane->across = ek_cuda_across(plane->inner, 1, MOST_ACROSS);
-    int64_t tiles = divide_up(plane->inner, plane->across);
+    int64_t tiles = ek_divide_up(plane->inner, plane->across);
     return launch(job, COLUMN_RESULTS, plane->outer * plane->chunks * tiles, 1,
                   EK_CUDA_ROWS_THREADS, &job->plane);
 }

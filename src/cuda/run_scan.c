@@ -7,6 +7,7 @@
 #include "cuda/queue.h"
 #include "cuda/run_rows.h"
 #include "cuda/scan_args.h"
+#include "integer.h"
 #include "program.h"
 
 enum { GROUPS, ROWS, STRIPS, COLUMNS, STRIDED, KERNELS };
@@ -17,11 +18,6 @@ typedef struct job {
     int32_t first;                   /* kernel */
     int64_t in_size, out_size, size; /* bytes of an element, a result, an accumulator */
 } job;
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
 
 /* The smallest power of two from which on `each` times as much is enough. */
 static int32_t power_for(int64_t n, int64_t each, int32_t most)
@@ -42,7 +38,7 @@ static ek_status launch(const job *job, int32_t kernel, int64_t blocks, int32_t 
  * counter before it. */
 static ek_status clear_state(const job *job, int64_t count, int64_t bytes, void **state)
 {
-    size_t word = bytes <= 4 ? 8 : (size_t)divide_up(bytes, 8) * 16;
+    size_t word = bytes <= 4 ? 8 : (size_t)ek_divide_up(bytes, 8) * 16;
     size_t room = 16 + (size_t)count * word;
     EK_TRY(ek_cuda_workspace(job->queue, room, state));
     CUresult result =
@@ -58,7 +54,8 @@ static ek_status clear_spans(const job *job, int64_t rows, int64_t spans, void *
 {
     if (spans == 1)
         return EK_OK;
-    return clear_state(job, rows * (spans + divide_up(spans, EK_STRETCH_SPANS)), job->size, state);
+    return clear_state(job, rows * (spans + ek_divide_up(spans, EK_STRETCH_SPANS)), job->size,
+                       state);
 }
 
 /* Whether `count` neighbours of `size` bytes may be loaded at once wherever rows begin. */
@@ -76,8 +73,8 @@ static ek_status run_groups(const job *job, ek_cuda_plane *plane)
     plane->group = power_for(plane->n, EK_CUDA_PACK, 32);
     int64_t packs = power_for(plane->n, EK_SCAN_PACK_ROW, EK_SCAN_SHORT_PACKS);
     int64_t rows = EK_CUDA_ROWS_THREADS / plane->group * (EK_SCAN_SHORT_PACKS / packs);
-    return launch(job, GROUPS, divide_up(plane->outer * plane->inner, rows), EK_CUDA_ROWS_THREADS,
-                  plane);
+    return launch(job, GROUPS, ek_divide_up(plane->outer * plane->inner, rows),
+                  EK_CUDA_ROWS_THREADS, plane);
 }
 
 static int32_t threads_of_row(int64_t n)
@@ -88,7 +85,7 @@ static int32_t threads_of_row(int64_t n)
 static ek_status run_rows(const job *job, ek_cuda_plane *plane)
 {
     int64_t rows = plane->outer * plane->inner;
-    plane->chunks = divide_up(plane->n, EK_SPAN);
+    plane->chunks = ek_divide_up(plane->n, EK_SPAN);
     if (rows >= (int64_t)ek_cuda_multiprocessors(job->queue) * EK_SCAN_BLOCKS(job->size))
         return launch(job, ROWS, rows, threads_of_row(plane->n), plane);
     EK_TRY(clear_spans(job, rows, plane->chunks, &plane->parts));
@@ -99,7 +96,7 @@ static ek_status run_strided(const job *job, const ek_rows *rows)
 {
     ek_cuda_rows args;
     ek_cuda_rows_of(rows, &args);
-    args.chunks = divide_up(rows->n, EK_SPAN);
+    args.chunks = ek_divide_up(rows->n, EK_SPAN);
     EK_TRY(clear_spans(job, rows->count, args.chunks, &args.parts));
     return launch(job, STRIDED, rows->count * args.chunks, threads_of_row(rows->n), &args);
 }
@@ -110,19 +107,19 @@ static ek_status run_columns(const job *job, ek_cuda_plane *plane)
     enum { STRIPS_OF_MULTIPROCESSOR = 2 };
     int32_t width = EK_SCAN_COLUMNS(job->size), most = EK_SCAN_ACROSS(job->size);
     int32_t threads = EK_SCAN_COLUMN_THREADS(job->size);
-    plane->chunks = divide_up(plane->n, EK_SCAN_CHUNK);
+    plane->chunks = ek_divide_up(plane->n, EK_SCAN_CHUNK);
     plane->lanes = power_for(plane->n, EK_GROUP, EK_SCAN_GROUPS);
     plane->across = power_for(plane->inner, width, most);
     plane->packed = plane->inner % width == 0 && plane->step % width == 0 &&
                     plane->out_step % width == 0 &&
                     fits(plane->x, job->in_size, width, plane, plane->outer_x, width) &&
                     fits(plane->out, job->out_size, width, plane, plane->outer_out, width);
-    int64_t strips = plane->outer * divide_up(plane->inner, plane->across * width);
+    int64_t strips = plane->outer * ek_divide_up(plane->inner, plane->across * width);
     int32_t units = threads / (plane->across * plane->lanes);
     int64_t enough = (int64_t)STRIPS_OF_MULTIPROCESSOR * ek_cuda_multiprocessors(job->queue);
     if (plane->chunks == 1 || strips >= enough)
-        return launch(job, STRIPS, divide_up(strips, units), threads, plane);
-    int64_t parts = divide_up(strips * plane->chunks, units) * units;
+        return launch(job, STRIPS, ek_divide_up(strips, units), threads, plane);
+    int64_t parts = ek_divide_up(strips * plane->chunks, units) * units;
     EK_TRY(clear_state(job, parts * plane->across * width, 3 * job->size, &plane->parts));
     return launch(job, COLUMNS, parts / units, threads, plane);
 }
