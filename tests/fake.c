@@ -20,6 +20,7 @@ static const struct {
     size_t offset;
 } entries[] = {
     ENTRY(calls, ek_fake_calls),
+    ENTRY(entry, ek_fake_entry),
     ENTRY(context_failures, ek_fake_context_failures),
     ENTRY(fail_call, ek_fake_fail),
     ENTRY(alive, ek_fake_alive),

@@ -9,6 +9,7 @@
 
 typedef struct fake_driver {
     __typeof__(ek_fake_calls) *calls;
+    __typeof__(ek_fake_entry) *entry;
     __typeof__(ek_fake_context_failures) *context_failures;
     __typeof__(ek_fake_fail) *fail_call;
     __typeof__(ek_fake_alive) *alive;

@@ -64,6 +64,11 @@ CUresult fake_enter(const char *name)
     return result;
 }
 
+const char *ek_fake_entry(int i)
+{
+    return i < entry_count ? entries[i].name : NULL;
+}
+
 int ek_fake_calls(const char *name)
 {
     int calls = 0;

@@ -14,6 +14,9 @@
  * null. Refused ones count too. */
 int ek_fake_calls(const char *entry);
 
+/* The name of the ith entry that was called so far; null if there were fewer. */
+const char *ek_fake_entry(int i);
+
 /* Calls refused because the context they need was not current. */
 int ek_fake_context_failures(void);
 

@@ -6,10 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_KERNELS = 4096 };
+enum { MAX_KERNELS = 4096, SHARED = 48 << 10, MOST_SHARED = 227 << 10 };
 
 struct CUkern_st {
     char name[64];
+    unsigned shared[MAX_DEVICES]; /* bytes of dynamic shared memory it may be launched with */
 };
 
 struct CUlib_st {
@@ -103,6 +104,8 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const c
     CUkernel fresh = malloc(sizeof *fresh);
     REQUIRE(fresh, CUDA_ERROR_OUT_OF_MEMORY);
     snprintf(fresh->name, sizeof fresh->name, "%s", name);
+    for (int i = 0; i < MAX_DEVICES; i++)
+        fresh->shared[i] = SHARED;
     library->kernels[library->count++] = fresh;
     *kernel = fresh;
     return CUDA_SUCCESS;
@@ -113,8 +116,10 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value,
 {
     ENTER("cuKernelSetAttribute");
     REQUIRE(kernel && device >= 0 && device < fake_device_count, CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0,
+    REQUIRE(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0 &&
+                value <= MOST_SHARED,
             CUDA_ERROR_INVALID_VALUE);
+    kernel->shared[device] = (unsigned)value;
     return CUDA_SUCCESS;
 }
 
@@ -125,7 +130,7 @@ static CUresult launch(CUfunction function, const unsigned *blocks, const unsign
     REQUIRE(function && stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(blocks[0] > 0 && blocks[0] <= INT32_MAX && blocks[1] > 0 && blocks[1] <= UINT16_MAX &&
                 blocks[2] > 0 && blocks[2] <= UINT16_MAX && all > 0 && all <= 1024 &&
-                shared <= 48 * 1024 && params && !extra,
+                shared <= ((CUkernel)function)->shared[stream->context->device] && params && !extra,
             CUDA_ERROR_INVALID_VALUE);
     node node = {.launch = {
                      ((CUkernel)function)->name,
