@@ -13,9 +13,11 @@ static const struct {
 } variables[] = {
     {"EINKORN_HOST_TO_DEVICE", EK_HOST_TO_DEVICE},
     {"EINKORN_FALLBACK", EK_FALLBACK},
+    {"EINKORN_SYNC", EK_SYNC_EACH_CALL},
 };
 
-_Static_assert(EK_ALL_OPTIONS == (EK_HOST_TO_DEVICE | EK_FALLBACK), "an option is missing");
+_Static_assert(EK_ALL_OPTIONS == (EK_HOST_TO_DEVICE | EK_FALLBACK | EK_SYNC_EACH_CALL),
+               "an option is missing");
 
 static bool is_one_of(const char *value, const char *const *words)
 {

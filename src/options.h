@@ -7,7 +7,7 @@
 #include "einkorn/status.h"
 
 /* All there are. */
-enum { EK_ALL_OPTIONS = 3 };
+enum { EK_ALL_OPTIONS = 7 };
 
 /* Those whose variables are on. EK_INVALID_ARGUMENT, on behalf of `call`, if one is set to what is
  * neither on nor off. */

@@ -22,10 +22,11 @@
 #include "einkorn/program.h"
 #include "fake.h"
 
-static const char *const variables[] = {"EINKORN_HOST_TO_DEVICE", "EINKORN_FALLBACK"};
-static const uint32_t options[] = {EK_HOST_TO_DEVICE, EK_FALLBACK};
+static const char *const variables[] = {"EINKORN_HOST_TO_DEVICE", "EINKORN_FALLBACK",
+                                        "EINKORN_SYNC"};
+static const uint32_t options[] = {EK_HOST_TO_DEVICE, EK_FALLBACK, EK_SYNC_EACH_CALL};
 
-enum { OPTIONS = 2 };
+enum { OPTIONS = 3 };
 
 /* ---- options */
 

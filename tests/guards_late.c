@@ -1,5 +1,7 @@
 /* Failures that come late: work on a GPU fails after the call that gave it has returned. */
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check_guards.h"
@@ -221,6 +223,62 @@ START_TEST(nothing_to_name)
 }
 END_TEST
 
+/* O028: with the option, or with EINKORN_SYNC=1 when the queue was opened, it is the operation
+ * itself that fails. */
+START_TEST(waiting_names_the_operation)
+{
+    bench b;
+    if (_i)
+        setenv("EINKORN_SYNC", "1", 1);
+    open_bench(&b, "cuda:1");
+    if (!_i)
+        OK(ek_queue_set_options(b.queue, EK_SYNC_EACH_CALL));
+    OK(product(&b)); /* makes cuBLAS ready */
+    for (int i = 0; i < SORTS; i++) {
+        if (!sorts[i].given)
+            continue;
+        char wanted[128];
+        snprintf(wanted, sizeof wanted, "%s: its work on the device failed: an illegal address",
+                 sorts[i].given);
+        bool waits_anyway = sorts[i].call == copy_in || sorts[i].call == copy_out;
+        int syncs = fake.calls("cuStreamSynchronize");
+        OK(sorts[i].call(&b));
+        ck_assert_int_eq(fake.calls("cuStreamSynchronize"), syncs + 1 + waits_anyway);
+        fake.fail_call("cuStreamSynchronize", 1 + waits_anyway, CUDA_ERROR_ILLEGAL_ADDRESS);
+        ck_assert_int_eq(sorts[i].call(&b), EK_ASYNC_ERROR);
+        ck_assert_str_eq(ek_error_message(), wanted);
+        OK(sorts[i].call(&b));
+    }
+    OK(ek_queue_set_options(b.queue, 0));
+    int syncs = fake.calls("cuStreamSynchronize");
+    OK(typed_call(&b));
+    ck_assert_int_eq(fake.calls("cuStreamSynchronize"), syncs);
+    close_bench(&b);
+    unsetenv("EINKORN_SYNC");
+}
+END_TEST
+
+/* To wait would be the end of a recording, and of a capture by the application. */
+START_TEST(recordings_do_not_wait)
+{
+    bench b;
+    ek_program *program = NULL;
+    open_bench(&b, "cuda:1");
+    OK(ek_queue_set_options(b.queue, EK_SYNC_EACH_CALL));
+    int syncs = fake.calls("cuStreamSynchronize");
+    OK(ek_record_begin(b.queue));
+    OK(typed_call(&b));
+    OK(ek_record_end(b.queue, &program));
+    CUgraph graph = NULL;
+    fake.stream_begin_capture(ek_queue_stream(b.queue), CU_STREAM_CAPTURE_MODE_RELAXED);
+    OK(typed_call(&b));
+    ck_assert_int_eq(fake.stream_end_capture(ek_queue_stream(b.queue), &graph), CUDA_SUCCESS);
+    ck_assert_int_eq(fake.calls("cuStreamSynchronize"), syncs);
+    ek_program_close(program);
+    close_bench(&b);
+}
+END_TEST
+
 /* O030: a launch that is refused is the failure of one call. */
 START_TEST(failed_launches_are_told_once)
 {
@@ -296,6 +354,8 @@ TCase *late_errors_case(void)
     tcase_add_loop_test(late, broken_devices_say_so, 0, FAKE_DEVICES + 1);
     tcase_add_test(late, messages_name_the_operation);
     tcase_add_test(late, nothing_to_name);
+    tcase_add_loop_test(late, waiting_names_the_operation, 0, 2);
+    tcase_add_test(late, recordings_do_not_wait);
     tcase_add_test(late, failed_launches_are_told_once);
     tcase_add_test(late, failures_of_the_application);
     tcase_add_test(late, captures_by_the_application);

@@ -74,6 +74,7 @@ static const struct {
 } queue_options[] = {
     {"host_to_device", EK_HOST_TO_DEVICE},
     {"fallback", EK_FALLBACK},
+    {"sync_each_call", EK_SYNC_EACH_CALL},
 };
 
 enum { QUEUE_OPTIONS = sizeof queue_options / sizeof queue_options[0] };

@@ -56,13 +56,18 @@ typedef enum ek_queue_option {
      * copied to the host, computed there when the queue has come to it, and the result is copied
      * back (einkorn/fallback.h counts and announces it). Without the option it is EK_UNSUPPORTED.
      */
-    EK_FALLBACK = 2
+    EK_FALLBACK = 2,
+    /* Each operation, copy and run of a program on CUDA returns when the GPU is done with it, so
+     * that one whose work fails is the one that returns EK_ASYNC_ERROR. For finding faults: nothing
+     * overlaps any more. What is recorded, or captured by the application, does not wait. */
+    EK_SYNC_EACH_CALL = 4
 } ek_queue_option;
 
-/* Sets all options of a queue: the sum of those that shall be on. They change nothing on the CPU,
- * nor in typed calls, which are given addresses and not told where they are. A queue is opened with
- * those that the environment names: EINKORN_HOST_TO_DEVICE and EINKORN_FALLBACK are on if 1, yes,
- * on or true, off if empty, 0, no, off or false; anything else is refused by the opening. */
+/* Sets all options of a queue: the sum of those that shall be on. They change nothing on the CPU;
+ * the first two change nothing in typed calls, which are given addresses and not told where they
+ * are. A queue is opened with those that the environment names: EINKORN_HOST_TO_DEVICE,
+ * EINKORN_FALLBACK and EINKORN_SYNC are on if 1, yes, on or true, off if empty, 0, no, off or
+ * false; anything else is refused by the opening. */
 ek_status ek_queue_set_options(ek_queue *queue, uint32_t options);
 uint32_t ek_queue_options(const ek_queue *queue);
 

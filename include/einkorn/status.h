@@ -20,7 +20,7 @@ typedef enum ek_status {
     EK_OUT_OF_MEMORY,    /* host or device memory ran out; the library stays usable */
     EK_NO_DEVICE,        /* no such device, no driver, or no GPU on this machine */
     EK_DEVICE_ERROR,     /* a driver or library call failed; the message names it */
-    EK_ASYNC_ERROR,      /* earlier, asynchronous work of this queue failed */
+    EK_ASYNC_ERROR,      /* earlier, asynchronous work of this queue or its device failed */
     EK_STATUS_COUNT
 } ek_status;
 
@@ -36,4 +36,15 @@ const char *ek_error_message(void);
 #ifdef __cplusplus
 }
 #endif
+
+/* Late errors. Work on CUDA fails after the call that gave it has returned. A later call of the
+ * queue, or its ek_queue_sync, then returns EK_ASYNC_ERROR, and the message names the last
+ * operation that the queue was given before: the one that failed or one that came after it. With
+ * EK_SYNC_EACH_CALL (queue.h) it is the operation itself that returns it.
+ *
+ * CUDA gives up a device whose kernel did something illegal: every call that needs it returns
+ * EK_ASYNC_ERROR from then on, in every queue of the process, and only a new process can use it
+ * again. Any other failure (a launch that is refused, memory that runs out) is returned by the call
+ * that failed and by no other. Errors that the application's own calls of CUDA left behind are
+ * never returned here. */
 #endif

@@ -179,3 +179,9 @@ ek_status ek_cuda_fail(const char *call, const char *entry, CUresult result)
 {
     return ek_cuda_fail_after(NULL, call, entry, result);
 }
+
+ek_status ek_cuda_fail_in(const char *op, CUresult result)
+{
+    return ek_fail(EK_ASYNC_ERROR, "ek_%s: its work on the device failed: %s", op,
+                   error_text(result));
+}

@@ -81,6 +81,9 @@ ek_status ek_cuda_fail(const char *call, const char *entry, CUresult result) __a
 ek_status ek_cuda_fail_after(const char *given, const char *call, const char *entry,
                              CUresult result) __attribute__((cold));
 
+/* The same if the work of that operation has just failed: "ek_add: an illegal ...". */
+ek_status ek_cuda_fail_in(const char *op, CUresult result) __attribute__((cold));
+
 /* Returns from the calling function with the failure of a driver entry. */
 #define EK_CUDA_TRY(call, entry, args)                                                             \
     do {                                                                                           \

@@ -8,16 +8,19 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Permits a kernel all the shared memory it is launched with, on every device. What a device does
- * not have, no one launches there. */
-static void allow_shared(CUkernel kernel, int32_t bytes)
+/* Permits a kernel all the shared memory it is launched with, on every device. */
+static ek_status allow_shared(const char *name, CUkernel kernel, int32_t bytes)
 {
     CUdevice device;
     for (int32_t i = 0; i < ek_cuda_devices(NULL); i++) {
-        if (ek_cu.cuDeviceGet(&device, i) == CUDA_SUCCESS)
-            ek_cu.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes,
-                                       kernel, device);
+        EK_CUDA_TRY(name, cuDeviceGet, (&device, i));
+        CUresult result = ek_cu.cuKernelSetAttribute(
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes, kernel, device);
+        /* What a device does not have, no one launches there. */
+        if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE)
+            return ek_cuda_fail(name, "cuKernelSetAttribute", result);
     }
+    return EK_OK;
 }
 
 /* Looks up every kernel of the operation; `found` has room for them. */
@@ -28,7 +31,7 @@ static ek_status find_kernels(const ek_cuda_kernels *kernels, CUlibrary library,
         if (result != CUDA_SUCCESS)
             return ek_cuda_fail(kernels->names[i], "cuLibraryGetKernel", result);
         if (kernels->shared)
-            allow_shared(found[i], kernels->shared[i]);
+            EK_TRY(allow_shared(kernels->names[i], found[i], kernels->shared[i]));
     }
     return EK_OK;
 }

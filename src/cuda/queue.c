@@ -145,6 +145,17 @@ ek_status ek_cuda_check_not_captured(const ek_queue *queue, const char *what)
     return EK_OK;
 }
 
+/* Waiting would be the end of a capture, ours or the application's. */
+ek_status ek_cuda_wait_for_call(ek_queue *queue)
+{
+    if (is_captured(queue))
+        return EK_OK;
+    CUresult result = ek_cu.cuStreamSynchronize(ek_cuda_stream_of(queue));
+    if (result != CUDA_SUCCESS)
+        return ek_cuda_fail_in(ek_cuda_queue_of(queue)->given, result);
+    return EK_OK;
+}
+
 static ek_status clear_tickets(ek_queue *queue, void *tickets)
 {
     CUresult result =

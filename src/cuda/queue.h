@@ -37,11 +37,16 @@ CUresult ek_cuda_earlier(const ek_queue *queue);
  * says so: "its workspace cannot grow". */
 ek_status ek_cuda_check_not_captured(const ek_queue *queue, const char *what);
 
+/* Waits for the work of the call just made, unless it was recorded or captured. */
+ek_status ek_cuda_wait_for_call(ek_queue *queue) __attribute__((cold));
+
 /* Notes that the queue's stream was given work of an operation ("add"), for the message should it
- * fail: one store. */
+ * fail: one store. Waits for it if EK_SYNC_EACH_CALL says so. */
 static inline ek_status ek_cuda_given(ek_queue *queue, const char *op)
 {
     ek_cuda_queue_of(queue)->given = op;
+    if (EK_UNLIKELY(ek_queue_base_of(queue)->options & EK_SYNC_EACH_CALL))
+        return ek_cuda_wait_for_call(queue);
     return EK_OK;
 }
 
