@@ -111,10 +111,12 @@ ek_status ek_array_free(ek_queue *queue, ek_array *array)
 {
     if (!array)
         return EK_OK;
-    EK_TRY(ek_free(queue, array->data));
-    free(array->shape);
+    ek_status status = ek_free(queue, array->data);
+    if (status == EK_INVALID_ARGUMENT || status == EK_UNSUPPORTED) /* refused */
+        return status;
+    free(array->shape); /* if the device failed, it has the memory no more than we do */
     memset(array, 0, sizeof *array);
-    return EK_OK;
+    return status;
 }
 
 ek_status ek_broadcast_for(const char *call, int32_t count, const ek_array *const *arrays,

@@ -8,6 +8,9 @@ struct CUmemPoolHandle_st {
     int device;
 };
 
+/* Fresh memory holds anything; more of it than this takes too long to say so. */
+enum { POISONED = 1 << 20 };
+
 static block *blocks;
 static uint64_t serials;
 static size_t room = SIZE_MAX, in_use;
@@ -42,7 +45,7 @@ static CUresult add_block(int device, size_t bytes, void **memory)
         free(fresh);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    memset(start, 0xa5, bytes);
+    memset(start, 0xa5, bytes < POISONED ? bytes : POISONED);
     pthread_mutex_lock(&fake_lock);
     bool fits = device < 0 || (bytes <= room && in_use <= room - bytes);
     if (fits) {
