@@ -1,5 +1,5 @@
-/* What a typed call costs the host on a GPU beside a bare launch of the same kernel, and what the
- * guards would cost that it does without. */
+/* What a typed call costs the host on a GPU beside a bare launch of the same kernel, what the
+ * guards would cost that it does without, and what the guard of library entries costs. */
 #include <stdio.h>
 
 #include "error.h"
@@ -12,6 +12,7 @@
 
 #    include "clock.h"
 #    include "cuda/device.h"
+#    include "cuda/guard.h"
 #    include "einkorn/memory.h"
 #    include "einkorn/ops/add.h"
 
@@ -145,6 +146,51 @@ static ek_status guard_runtime(void *context, int64_t times, double *ns)
     return EK_OK;
 }
 
+/* The guard of calls of cuBLAS, with whatever is current. */
+static ek_status guard_library(void *context, int64_t times, double *ns)
+{
+    gpu *g = context;
+    ek_cuda_guard guard;
+    double start = clock_ns();
+    for (int64_t i = 0; i < times; i++) {
+        EK_TRY(ek_cuda_guard_enter("guard", g->device, &guard));
+        ek_cuda_guard_leave(&guard);
+    }
+    *ns = clock_ns() - start;
+    return EK_OK;
+}
+
+/* Beside the usual guard: the runtime's, if there is one and it may leave its own context current.
+ */
+static ek_status measure_library_guard(gpu *g, bool own)
+{
+    bool runtime = own && g->get_device && g->set_device;
+    result r = {.device = "cuda",
+                .beside = runtime ? "cudaGetDevice, SetDevice, and back"
+                                  : "cuCtxGetCurrent, SetCurrent, and back",
+                .goal = own ? GOAL_NS : GOAL_NONE,
+                .bound = 15};
+    if (!runtime && !g->set_current)
+        r.beside = NULL;
+    snprintf(r.what, sizeof r.what, "guard of library entries, %s current",
+             own ? "its own context" : "no context");
+    measure_fn *usual = runtime ? guard_runtime : guard_set;
+    EK_TRY(measure(guard_library, r.beside ? usual : NULL, g, 1 << 16, &r.time));
+    overhead_add(&r);
+    return EK_OK;
+}
+
+/* No context is current here but while the first is measured. */
+static ek_status measure_library_guards(gpu *g)
+{
+    CUcontext popped;
+    EK_CUDA_TRY("guard", cuCtxPushCurrent, (ek_cuda_device_of(g->device)->context));
+    ek_status status = measure_library_guard(g, true);
+    EK_CUDA_TRY("guard", cuCtxPopCurrent, (&popped));
+    EK_TRY(status);
+    return measure_library_guard(g, false);
+}
+
 static ek_status measure_guards(gpu *g)
 {
     const struct {
@@ -190,6 +236,7 @@ static ek_status measure_gpu(gpu *g)
         EK_TRY(ek_alloc(g->queue, 1024 * sizeof(float), (void **)operands[i]));
     find_entries(g);
     EK_TRY(measure_launches(g));
+    EK_TRY(measure_library_guards(g));
     return measure_guards(g);
 }
 

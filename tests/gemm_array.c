@@ -318,6 +318,28 @@ START_TEST(by_the_row)
 }
 END_TEST
 
+/* O029: batches of two dimensions with more products than a block has threads. */
+START_TEST(many_products_of_one_element)
+{
+    enum { COUNT = 33 * 32 };
+    static const array_case t = {"one element each",
+                                 PLAIN,
+                                 {4, {33, 32, 1, 1}, {32, 1, 1, 1}, 0, COUNT},
+                                 {4, {33, 32, 1, 1}, {32, 1, 1, 1}, 0, COUNT},
+                                 {4, {33, 32, 1, 1}, {32, 1, 1, 1}, 0, COUNT}};
+    const ek_place *places;
+    int count = ek_tested_places(&places);
+    float ones[COUNT], c[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        ones[i] = 1;
+    for (int p = 0; p < 2 * count; p++) {
+        memset(c, 0xff, sizeof c); /* NaN */
+        run(&t, EK_F32, p % 2, &places[p / 2], ones, ones, c);
+        ck_assert_mem_eq(c, ones, sizeof c);
+    }
+}
+END_TEST
+
 TCase *gemm_array_tests(void)
 {
     TCase *tests = tcase_create("arrays");
@@ -325,5 +347,6 @@ TCase *gemm_array_tests(void)
     tcase_add_loop_test(tests, layouts, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(tests, null_options_are_the_defaults);
     tcase_add_test(tests, by_the_row);
+    tcase_add_test(tests, many_products_of_one_element);
     return tests;
 }
