@@ -39,8 +39,8 @@ typedef struct ek_cache {
     ek_device *device; /* constant */
     uint64_t bit;      /* constant */
     bool exposed;      /* the application has its stream, and may capture it; the queue's own */
-    bool open;         /* there is a queue; under both locks */
-    bool taken;        /* a queue is being opened or open; under ek_caches_lock, as is next */
+    bool open;         /* there is a queue; under ek_caches_lock, as is what follows */
+    bool taken;        /* a queue is being opened, open or being closed */
     struct ek_cache *next;
 } ek_cache;
 
@@ -68,12 +68,14 @@ extern ek_cache *ek_caches;
  * bytes, all zero beyond its base. Null if there is no host memory. */
 ek_cache *ek_cache_take(ek_device *device, size_t size);
 
-/* Makes the cache one of an open queue, or takes that back: the work of the queue is done then. One
- * that was taken is left in either case, open or not. */
+/* Makes a cache that was taken one of an open queue. */
 void ek_cache_open(ek_cache *cache);
-void ek_cache_leave(ek_cache *cache);
 
-/* Frees the caches of a device that is being freed; `end`, unless it is null, comes before. */
-void ek_caches_free(const ek_device *device, void (*end)(ek_cache *cache));
+/* Leaves a cache that was taken, open or not, to the next queue; the work of its own is done.
+ * `end`, unless it is null, ends what the backend made for it. */
+void ek_cache_leave(ek_cache *cache, void (*end)(ek_cache *cache));
+
+/* Frees the caches of a device that is being freed. */
+void ek_caches_free(const ek_device *device);
 
 #endif

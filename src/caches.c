@@ -32,28 +32,27 @@ ek_cache *ek_cache_take(ek_device *device, size_t size)
     return cache;
 }
 
-static void set_open(ek_cache *cache, bool open)
+void ek_cache_open(ek_cache *cache)
 {
     pthread_mutex_lock(&ek_caches_lock);
-    pthread_mutex_lock(&cache->lock);
-    if (!open)
-        ek_cache_shrink(cache, 0);
-    cache->open = cache->taken = open;
-    pthread_mutex_unlock(&cache->lock);
+    cache->open = true;
     pthread_mutex_unlock(&ek_caches_lock);
 }
 
-void ek_cache_open(ek_cache *cache)
+void ek_cache_leave(ek_cache *cache, void (*end)(ek_cache *cache))
 {
-    set_open(cache, true);
+    pthread_mutex_lock(&ek_caches_lock);
+    pthread_mutex_lock(&cache->lock);
+    ek_cache_shrink(cache, 0);
+    pthread_mutex_unlock(&cache->lock);
+    cache->open = false;
+    if (end)
+        end(cache);
+    cache->taken = false;
+    pthread_mutex_unlock(&ek_caches_lock);
 }
 
-void ek_cache_leave(ek_cache *cache)
-{
-    set_open(cache, false);
-}
-
-void ek_caches_free(const ek_device *device, void (*end)(ek_cache *cache))
+void ek_caches_free(const ek_device *device)
 {
     pthread_mutex_lock(&ek_caches_lock);
     for (ek_cache **at = &ek_caches; *at;) {
@@ -63,8 +62,6 @@ void ek_caches_free(const ek_device *device, void (*end)(ek_cache *cache))
             continue;
         }
         *at = cache->next;
-        if (end)
-            end(cache);
         pthread_mutex_destroy(&cache->lock);
         free(cache);
     }

@@ -66,8 +66,10 @@ ek_device *ek_queue_device(const ek_queue *queue)
 
 void *ek_queue_stream(const ek_queue *queue)
 {
-    ek_queue_base_of(queue)->cache->exposed = true;
-    return ek_queue_base_of(queue)->stream;
+    const ek_queue_base *base = ek_queue_base_of(queue);
+    if (base->stream)
+        base->cache->exposed = true;
+    return base->stream;
 }
 
 ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads)

@@ -86,7 +86,7 @@ static void cpu_queue_free(ek_queue *queue)
 {
     if (((cpu_queue *)queue)->workspace)
         ek_cache_free(queue, ((cpu_queue *)queue)->workspace);
-    ek_cache_leave(ek_queue_base_of(queue)->cache);
+    ek_cache_leave(ek_queue_base_of(queue)->cache, NULL);
     free(queue);
 }
 

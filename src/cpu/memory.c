@@ -53,7 +53,7 @@ static void free_blocks(ek_device *device, ek_block *block)
 
 void ek_cpu_memory_close(ek_cpu_device *device)
 {
-    ek_caches_free(&device->base, NULL);
+    ek_caches_free(&device->base);
     free_blocks(&device->base, ek_shelf_shrink(&device->shelf, 0));
     pthread_mutex_destroy(&device->shelf.lock);
 }

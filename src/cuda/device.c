@@ -103,7 +103,7 @@ ek_status ek_cuda_device_open(int32_t index, ek_device **device)
 void ek_cuda_device_free(ek_device *device)
 {
     ek_cuda_device *cuda = ek_cuda_device_of(device);
-    ek_caches_free(device, NULL);
+    ek_caches_free(device);
     ek_cuda_pinned_shrink(device, 0);
     if (cuda->pinned_line)
         ek_cu.cuStreamDestroy(cuda->pinned_line);

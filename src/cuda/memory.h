@@ -42,7 +42,7 @@ void ek_cuda_pinned_shrink(ek_device *device, size_t keep);
 
 /* What a queue needs to share memory, and the end of it. The device's context is current. */
 ek_status ek_cuda_cache_make(ek_cuda_cache *cache, CUstream stream);
-void ek_cuda_cache_end(ek_cuda_cache *cache);
+void ek_cuda_cache_end(ek_cache *cache);
 
 /* Around a recording: in between, its stream cannot be asked. */
 ek_status ek_cuda_cache_record(ek_cache *cache);

@@ -45,10 +45,13 @@ static void unpin(ek_device *device, ek_block *block)
 static void unpin_guarded(ek_device *device, ek_block *list)
 {
     ek_cuda_guard guard;
-    if (list && ek_cuda_guard_enter(free_call, device, &guard) == EK_OK) {
-        unpin(device, list);
+    if (!list)
+        return;
+    /* A driver that cannot even tell what is current may still free. */
+    bool entered = ek_cuda_guard_enter(free_call, device, &guard) == EK_OK;
+    unpin(device, list);
+    if (entered)
         ek_cuda_guard_leave(&guard);
-    }
 }
 
 void ek_cuda_pinned_shrink(ek_device *device, size_t keep)

@@ -65,7 +65,7 @@ static ek_status open_queue(ek_cuda_queue *queue, ek_device *device, CUstream wr
     if (status == EK_OK)
         ek_cache_open(cache);
     else
-        ek_cache_leave(cache);
+        ek_cache_leave(cache, ek_cuda_cache_end);
     return status;
 }
 
@@ -100,8 +100,7 @@ void ek_cuda_queue_free(ek_queue *queue)
         ek_cache_free(queue, cuda->cublas_workspace);
     if (cuda->workspace)
         ek_cache_free(queue, cuda->workspace);
-    ek_cache_leave(cuda->base.cache);
-    ek_cuda_cache_end(ek_cuda_cache_of(cuda->base.cache));
+    ek_cache_leave(cuda->base.cache, ek_cuda_cache_end);
     if (cuda->owns_stream)
         ek_cu.cuStreamDestroy(stream);
     free(cuda);

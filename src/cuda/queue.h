@@ -12,7 +12,7 @@ typedef struct ek_cuda_queue {
     const char *given; /* the last operation its stream was given, "add"; null: none yet */
     void *workspace;   /* null until first asked for */
     size_t workspace_bytes;
-    void *cublas; /* its cublasHandle_t; null until first used */
+    void *cublas;           /* its cublasHandle_t; null until first used */
     void *cublas_workspace; /* null until first used */
 } ek_cuda_queue;
 

@@ -28,14 +28,15 @@ ek_status ek_cuda_cache_make(ek_cuda_cache *cache, CUstream stream)
     return EK_OK;
 }
 
-void ek_cuda_cache_end(ek_cuda_cache *cache)
+void ek_cuda_cache_end(ek_cache *cache)
 {
-    if (cache->reached)
-        ek_cu.cuEventDestroy(cache->reached);
-    if (cache->aside)
-        ek_cu.cuStreamDestroy(cache->aside); /* when it has given back all */
-    cache->reached = NULL;
-    cache->aside = NULL;
+    ek_cuda_cache *cuda = ek_cuda_cache_of(cache);
+    if (cuda->reached)
+        ek_cu.cuEventDestroy(cuda->reached);
+    if (cuda->aside)
+        ek_cu.cuStreamDestroy(cuda->aside); /* when it has given back all */
+    cuda->reached = NULL;
+    cuda->aside = NULL;
 }
 
 static bool captured_outside(const ek_cache *cache)
