@@ -128,8 +128,9 @@ static int write_report(const char *path)
 
 int main(int argc, char **argv)
 {
-    static ek_status (*const parts[])(void) = {overhead_calls,  overhead_memory,  overhead_gemm,
-                                               overhead_launch, overhead_program, overhead_cublas};
+    static ek_status (*const parts[])(void) = {overhead_calls, overhead_memory, overhead_alloc,
+                                               overhead_gemm,  overhead_launch, overhead_program,
+                                               overhead_cublas};
     int failed = 0;
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
         fprintf(stderr, "usage: overhead [FILE]\n");

@@ -29,6 +29,7 @@ void overhead_add(const result *r);
 
 ek_status overhead_calls(void);
 ek_status overhead_memory(void);
+ek_status overhead_alloc(void);
 ek_status overhead_gemm(void);
 ek_status overhead_launch(void);
 ek_status overhead_program(void);

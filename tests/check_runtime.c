@@ -26,6 +26,7 @@ int main(void)
     suite_add_tcase(suite, ek_harness_case());
     suite_add_tcase(suite, ek_device_case());
     suite_add_tcase(suite, ek_queue_case());
+    suite_add_tcase(suite, ek_memory_case());
     suite_add_tcase(suite, ek_array_case());
     suite_add_tcase(suite, ek_broadcast_case());
     suite_add_tcase(suite, ek_overlap_case());

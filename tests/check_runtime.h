@@ -11,6 +11,7 @@
 
 TCase *ek_device_case(void);
 TCase *ek_queue_case(void);
+TCase *ek_memory_case(void);
 TCase *ek_array_case(void);
 TCase *ek_broadcast_case(void);
 TCase *ek_overlap_case(void);
