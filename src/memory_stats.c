@@ -40,8 +40,7 @@ ek_status ek_memory_set_limit(ek_device *device, size_t bytes)
 {
     EK_TRY(check("ek_memory_set_limit", device));
     atomic_store(&device->stock.limit, bytes);
-    int64_t held = atomic_load(&device->stock.held);
-    if (held <= 0 || (size_t)held <= bytes)
+    if (bytes == SIZE_MAX)
         return EK_OK;
     size_t in_use = ek_stock_in_use(device);
     return ek_stock_empty(device, bytes > in_use ? bytes - in_use : 0);

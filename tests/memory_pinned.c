@@ -27,6 +27,9 @@ START_TEST(pinned_memory_is_kept)
     OK(ek_pinned_free(device, again));
     char *other = pinned_bytes(queue, 50000, 3);
     ck_assert_ptr_ne(other, again);
+    ek_queue *elsewhere = fake_queue("cuda:1");
+    ck_assert_int_eq(ek_pinned_free(ek_queue_device(elsewhere), smaller), EK_DEVICE_MISMATCH);
+    ek_queue_close(elsewhere);
     OK(ek_pinned_free(device, smaller));
     OK(ek_pinned_free(device, other));
     ck_assert_int_eq(ek_pinned_free(device, other), EK_INVALID_ARGUMENT);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "check_memory.h"
+#include "einkorn/program.h"
+#include "error.h"
 #include "fake.h"
 
 enum { THREADS = 6, ROUNDS = 300, MAIL = 8 };
@@ -21,6 +23,19 @@ static void *exchange(shared *all, int slot, void *memory)
     all->mail[slot] = memory;
     pthread_mutex_unlock(&all->lock);
     return found;
+}
+
+/* A program with memory of its own. */
+static ek_status record(ek_queue *queue, size_t bytes)
+{
+    void *memory = NULL;
+    ek_program *program = NULL;
+    EK_TRY(ek_record_begin(queue));
+    ek_status status = ek_alloc(queue, bytes, &memory), ended = ek_record_end(queue, &program);
+    if (ended == EK_OK)
+        ended = ek_program_run(queue, program);
+    ek_program_close(program);
+    return status == EK_OK ? ended : status;
 }
 
 static void *work(void *context)
@@ -44,6 +59,8 @@ static void *work(void *context)
             status = ek_free(queue, other);
         if (status == EK_OK)
             status = ek_pinned_free(all->device, pinned);
+        if (status == EK_OK && i % 20 == 19)
+            status = record(queue, bytes);
         if (i % 50 == 49) { /* queues come and go */
             ek_queue_close(queue);
             status = status == EK_OK ? ek_queue_open(all->device, &queue) : status;

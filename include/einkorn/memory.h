@@ -60,7 +60,8 @@ typedef struct ek_memory_info {
 ek_status ek_memory_stats(ek_device *device, ek_memory_info *info);
 
 /* Limits what is in use and cached on the device together; SIZE_MAX for no limit. What is given out
- * already stays, even if it is more. Pinned memory does not count. */
+ * already stays, even if it is more; what is cached beyond it is given back, as ek_memory_trim
+ * does. Pinned memory does not count. */
 ek_status ek_memory_set_limit(ek_device *device, size_t bytes);
 
 /* Gives cached memory back to the system until at most `keep` bytes are cached. Waits for the work

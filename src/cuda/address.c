@@ -1,150 +1,118 @@
 /* Note [From an address to its block]
  *
  * Operands point anywhere into blocks, and calls look them up on their way, on any thread. So the
- * table is read without a lock, and is what a processor has for addresses: 49 bits in steps of 14,
- * 14 and 21. An entry stands for 2 MB. It is a block that holds all of that, or a leaf with an
- * entry for each 256 bytes, the least that the driver's blocks are apart. A large block thus costs
- * an entry for 2 MB, and small ones share a leaf.
+ * table is read without a lock, and is what a processor has for addresses: nodes whose entries
+ * stand for ever smaller ranges, from 32 GB down to the 256 bytes that blocks are apart at the
+ * least. An entry is a block that has all of the range, or a node with the ranges within. A block
+ * thus is entered where its ranges are largest: a large one costs an entry for 2 MB, and some at
+ * its ends.
  *
- * Addresses are one space for all devices and the host, so there is one table. What was made of it
- * stays for the process: addresses come back. */
+ * Addresses are one space for all devices and the host, so there is one table. Nodes stay for the
+ * process, since addresses come back. If a block has all of a range that has a node already, the
+ * node says so itself. */
 #include "cuda/address.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
-    LOG_STEP = 8,
-    LOG_GRANULE = 21,
-    LOG_ENTRIES = 14,
-    ENTRIES = 1 << LOG_ENTRIES,
-    STEPS = 1 << (LOG_GRANULE - LOG_STEP),
-    LEAF = 1 /* the bit that tells a leaf from a block */
+    LEVELS = 4,
+    ROOT_ENTRIES = 1 << 14,
+    NODE = 1 /* the bit that tells a node from a block */
 };
 
-typedef struct leaf {
-    _Atomic(ek_block *) whole; /* the block that holds all of the 2 MB */
-    _Atomic(ek_block *) steps[STEPS];
-} leaf;
+/* Of the addresses' 49 bits an entry of level i stands for the lower shift[i], and a node of it has
+ * entries[i] entries. */
+static const int shift[LEVELS] = {35, 21, 14, 8};
+static const size_t entries[LEVELS] = {ROOT_ENTRIES, 1 << 14, 1 << 7, 1 << 6};
 
-typedef struct table {
-    _Atomic(uintptr_t) entries[ENTRIES];
-} table;
+typedef struct node {
+    _Atomic(ek_block *) whole; /* the block that has all of the node's range; null: none */
+    _Atomic(uintptr_t) entry[];
+} node;
 
-static _Atomic(table *) root[ENTRIES];
+static _Atomic(uintptr_t) root[ROOT_ENTRIES];
 
-static _Atomic(table *) *slot(uintptr_t address)
+static inline size_t index_of(uintptr_t address, int level)
 {
-    uintptr_t index = address >> (LOG_GRANULE + LOG_ENTRIES);
-    return index < ENTRIES ? &root[index] : NULL;
+    return address >> shift[level] & (entries[level] - 1);
 }
 
-static size_t entry_of(uintptr_t address)
+static inline node *node_of(uintptr_t entry)
 {
-    return address >> LOG_GRANULE & (ENTRIES - 1);
-}
-
-static size_t step_of(uintptr_t address)
-{
-    return (address & ((UINT64_C(1) << LOG_GRANULE) - 1)) >> LOG_STEP;
+    return (node *)(entry - NODE);
 }
 
 ek_block *ek_cuda_block_find(const void *memory)
 {
-    uintptr_t address = (uintptr_t)memory;
-    _Atomic(table *) *at = slot(address);
-    table *table = at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
-    if (!table)
+    uintptr_t address = (uintptr_t)memory, entry;
+    ek_block *found = NULL;
+    if (address >> shift[0] >= ROOT_ENTRIES)
         return NULL;
-    uintptr_t entry =
-        atomic_load_explicit(&table->entries[entry_of(address)], memory_order_acquire);
-    if (!(entry & LEAF))
-        return (ek_block *)entry;
-    leaf *leaf = (struct leaf *)(entry - LEAF);
-    ek_block *block = atomic_load_explicit(&leaf->steps[step_of(address)], memory_order_acquire);
-    return block ? block : atomic_load_explicit(&leaf->whole, memory_order_acquire);
+    entry = atomic_load_explicit(&root[index_of(address, 0)], memory_order_acquire);
+    for (int level = 1; entry & NODE; level++) {
+        node *node = node_of(entry);
+        ek_block *whole = atomic_load_explicit(&node->whole, memory_order_acquire);
+        found = whole ? whole : found;
+        entry = atomic_load_explicit(&node->entry[index_of(address, level)], memory_order_acquire);
+    }
+    return entry ? (ek_block *)entry : found;
 }
 
-/* The entry of an address, made if it is not there. Null if there is no host memory. */
-static _Atomic(uintptr_t) *make_entry(uintptr_t address)
+/* The node of an entry of that level, made if there is none. Null if there is no host memory. */
+static node *make_node(_Atomic(uintptr_t) *entry, int level)
 {
-    _Atomic(table *) *at = slot(address);
-    table *found = at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
-    if (at && !found) {
-        table *fresh = calloc(1, sizeof *fresh);
-        if (!fresh)
-            return NULL;
-        if (atomic_compare_exchange_strong(at, &found, fresh))
-            found = fresh;
-        else
-            free(fresh); /* another thread was first */
-    }
-    return found ? &found->entries[entry_of(address)] : NULL;
+    uintptr_t there = atomic_load_explicit(entry, memory_order_acquire);
+    if (there)
+        return node_of(there);
+    node *fresh = calloc(1, sizeof *fresh + entries[level + 1] * sizeof fresh->entry[0]);
+    if (!fresh)
+        return NULL;
+    if (atomic_compare_exchange_strong(entry, &there, (uintptr_t)fresh | NODE))
+        return fresh;
+    free(fresh); /* another thread was first */
+    return node_of(there);
 }
 
-static leaf *make_leaf(_Atomic(uintptr_t) *entry)
+/* Enters `value` for [from, to), which is within a node of that level. Returns where it stopped: at
+ * `to` unless there is no host memory. */
+static uintptr_t set(_Atomic(uintptr_t) *node_entries, int level, uintptr_t from, uintptr_t to,
+                     ek_block *value)
 {
-    uintptr_t found = atomic_load_explicit(entry, memory_order_acquire);
-    if (!found) {
-        leaf *fresh = calloc(1, sizeof *fresh);
-        if (!fresh)
-            return NULL;
-        if (atomic_compare_exchange_strong(entry, &found, (uintptr_t)fresh | LEAF))
-            return fresh;
-        free(fresh);
+    const uintptr_t range = (uintptr_t)1 << shift[level];
+    while (from < to) {
+        _Atomic(uintptr_t) *entry = &node_entries[index_of(from, level)];
+        uintptr_t end = (from & ~(range - 1)) + range, next = end < to ? end : to;
+        uintptr_t there = atomic_load_explicit(entry, memory_order_acquire);
+        bool all = next - from == range || level == LEVELS - 1;
+        if (all && there & NODE) {
+            atomic_store_explicit(&node_of(there)->whole, value, memory_order_release);
+        } else if (all) {
+            atomic_store_explicit(entry, (uintptr_t)value, memory_order_release);
+        } else {
+            node *node = make_node(entry, level);
+            uintptr_t stop = node ? set(node->entry, level + 1, from, next, value) : from;
+            if (stop < next)
+                return stop;
+        }
+        from = next;
     }
-    return (leaf *)(found - LEAF);
-}
-
-/* Enters `value` for the part of [from, to) that is within the first granule. */
-static bool set_granule(uintptr_t from, uintptr_t to, ek_block *value)
-{
-    _Atomic(uintptr_t) *entry = make_entry(from);
-    if (!entry)
-        return false;
-    bool all = to - from == (uintptr_t)1 << LOG_GRANULE;
-    uintptr_t found = atomic_load_explicit(entry, memory_order_acquire);
-    if (all && !(found & LEAF)) {
-        atomic_store_explicit(entry, (uintptr_t)value, memory_order_release);
-        return true;
-    }
-    leaf *leaf = make_leaf(entry);
-    if (!leaf)
-        return false;
-    if (all) {
-        atomic_store_explicit(&leaf->whole, value, memory_order_release);
-        return true;
-    }
-    size_t last = step_of(to - 1);
-    for (size_t step = step_of(from); step <= last; step++)
-        atomic_store_explicit(&leaf->steps[step], value, memory_order_release);
-    return true;
-}
-
-/* Enters `value` from the beginning of the block up to `to`, or to the first failure. */
-static uintptr_t set(const ek_block *block, uintptr_t to, ek_block *value)
-{
-    uintptr_t at = (uintptr_t)block->memory;
-    while (at < to) {
-        uintptr_t next = ((at >> LOG_GRANULE) + 1) << LOG_GRANULE;
-        next = next < to ? next : to;
-        if (!set_granule(at, next, value))
-            break;
-        at = next;
-    }
-    return at;
+    return to;
 }
 
 bool ek_cuda_address_add(ek_block *block)
 {
-    uintptr_t end = (uintptr_t)block->memory + block->bytes;
-    uintptr_t done = set(block, end, block);
-    if (done < end)
-        set(block, done, NULL);
-    return done == end;
+    uintptr_t start = (uintptr_t)block->memory, end = start + block->bytes;
+    if ((end - 1) >> shift[0] >= ROOT_ENTRIES)
+        return false;
+    uintptr_t stop = set(root, 0, start, end, block);
+    if (stop < end)
+        set(root, 0, start, stop, NULL);
+    return stop == end;
 }
 
 void ek_cuda_address_remove(ek_block *block)
 {
-    set(block, (uintptr_t)block->memory + block->bytes, NULL);
+    uintptr_t start = (uintptr_t)block->memory;
+    set(root, 0, start, start + block->bytes, NULL);
 }

@@ -14,6 +14,7 @@ ek_status ek_cuda_block_enter(ek_device *device, ek_block *block)
     ek_cuda_device *cuda = ek_cuda_device_of(device);
     if (!ek_cuda_address_add(block))
         return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: no host memory for a table of addresses");
+    cuda_block_of(block)->device = device;
     pthread_mutex_lock(&cuda->blocks_lock);
     cuda_block_of(block)->next = cuda->blocks;
     if (cuda->blocks)
@@ -23,10 +24,10 @@ ek_status ek_cuda_block_enter(ek_device *device, ek_block *block)
     return EK_OK;
 }
 
-void ek_cuda_block_leave(ek_device *device, ek_block *block)
+void ek_cuda_block_leave(ek_block *block)
 {
-    ek_cuda_device *cuda = ek_cuda_device_of(device);
     ek_cuda_block *gone = cuda_block_of(block);
+    ek_cuda_device *cuda = ek_cuda_device_of(gone->device);
     ek_cuda_address_remove(block);
     pthread_mutex_lock(&cuda->blocks_lock);
     *(gone->before ? &gone->before->next : &cuda->blocks) = gone->next;
@@ -39,7 +40,7 @@ void ek_cuda_blocks_forget(ek_cuda_device *device)
 {
     while (device->blocks) {
         ek_cuda_block *block = device->blocks;
-        ek_cuda_block_leave(&device->base, &block->base);
+        ek_cuda_block_leave(&block->base);
         if (block->reached)
             ek_cu.cuEventDestroy(block->reached);
         free(block);
@@ -81,7 +82,7 @@ ek_status ek_cuda_block_take(ek_device *device, void *line, size_t bytes, ek_blo
 
 ek_status ek_cuda_give(ek_device *device, CUstream stream, ek_block *block)
 {
-    ek_cuda_block_leave(device, block);
+    ek_cuda_block_leave(block);
     CUresult result = ek_cu.cuMemFreeAsync((CUdeviceptr)block->memory, stream);
     ek_stock_unreserve(&device->stock, block->bytes);
     free(cuda_block_of(block));

@@ -7,6 +7,7 @@
 /* A block of a GPU's memory or of pinned memory. */
 typedef struct ek_cuda_block {
     ek_block base;
+    ek_device *device;
     struct ek_cuda_block *next, *before; /* of the device's blocks */
     CUevent reached;                     /* (pinned) recorded behind its last use; null: never */
     bool pending;                        /* (pinned) until it is reached the block is used */
@@ -32,7 +33,7 @@ ek_status ek_cuda_give(ek_device *device, CUstream stream, ek_block *block);
 
 /* Enters a new block among those of the device and in the table of addresses, and takes it out. */
 ek_status ek_cuda_block_enter(ek_device *device, ek_block *block);
-void ek_cuda_block_leave(ek_device *device, ek_block *block);
+void ek_cuda_block_leave(ek_block *block);
 
 /* Forgets blocks that were never freed, as the device goes. */
 void ek_cuda_blocks_forget(ek_cuda_device *device);

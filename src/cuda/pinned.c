@@ -26,12 +26,12 @@ static bool is_ready(ek_block *block)
 }
 
 /* Frees a list of blocks. The context is current. */
-static void unpin(ek_device *device, ek_block *block)
+static void unpin(ek_block *block)
 {
     while (block) {
         ek_block *next = block->next;
         ek_cuda_block *cuda = cuda_block_of(block);
-        ek_cuda_block_leave(device, block);
+        ek_cuda_block_leave(block);
         if (cuda->pending)
             ek_cu.cuEventSynchronize(cuda->reached);
         if (cuda->reached)
@@ -49,7 +49,7 @@ static void unpin_guarded(ek_device *device, ek_block *list)
         return;
     /* A driver that cannot even tell what is current may still free. */
     bool entered = ek_cuda_guard_enter(free_call, device, &guard) == EK_OK;
-    unpin(device, list);
+    unpin(list);
     if (entered)
         ek_cuda_guard_leave(&guard);
 }
@@ -64,7 +64,7 @@ static ek_status pin(ek_device *device, ek_block *block)
     void *memory = NULL;
     CUresult result = ek_cu.cuMemHostAlloc(&memory, block->bytes, CU_MEMHOSTALLOC_PORTABLE);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        unpin(device, ek_shelf_shrink(&ek_cuda_device_of(device)->pinned, 0));
+        unpin(ek_shelf_shrink(&ek_cuda_device_of(device)->pinned, 0));
         result = ek_cu.cuMemHostAlloc(&memory, block->bytes, CU_MEMHOSTALLOC_PORTABLE);
     }
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
@@ -167,6 +167,9 @@ ek_status ek_cuda_pinned_free(ek_device *device, void *memory)
         return ek_fail(EK_INVALID_ARGUMENT,
                        "%s: memory is %p: not from ek_pinned_alloc, or freed already", free_call,
                        memory);
+    if (cuda_block_of(block)->device != device)
+        return ek_fail(EK_DEVICE_MISMATCH, "%s: memory is %p of %s: the device is %s", free_call,
+                       memory, cuda_block_of(block)->device->name, device->name);
     if (atomic_load_explicit(&block->users, memory_order_relaxed) != 0) {
         pthread_mutex_lock(&ek_caches_lock);
         ek_status status = leave_users(device, cuda_block_of(block));

@@ -66,12 +66,16 @@ ek_status ek_cuda_cache_record(ek_cache *cache)
     ek_cuda_cache *cuda = ek_cuda_cache_of(cache);
     if (captured_outside(cache))
         return ek_fail(EK_UNSUPPORTED, "%s: the queue's stream is being captured already", call);
-    EK_TRY(make_aside(call, cuda));
     pthread_mutex_lock(&ek_caches_lock);
-    CUresult result = ek_cu.cuEventRecord(cuda->reached, cuda->stream);
-    cuda->recording = result == CUDA_SUCCESS;
+    ek_status status = make_aside(call, cuda);
+    if (status == EK_OK) {
+        CUresult result = ek_cu.cuEventRecord(cuda->reached, cuda->stream);
+        if (result != CUDA_SUCCESS)
+            status = ek_cuda_fail(call, "cuEventRecord", result);
+        cuda->recording = status == EK_OK;
+    }
     pthread_mutex_unlock(&ek_caches_lock);
-    return result == CUDA_SUCCESS ? EK_OK : ek_cuda_fail(call, "cuEventRecord", result);
+    return status;
 }
 
 void ek_cuda_cache_recorded(ek_cache *cache)
