@@ -112,7 +112,8 @@ ek_status ek_array_free(ek_queue *queue, ek_array *array)
     if (!array)
         return EK_OK;
     ek_status status = ek_free(queue, array->data);
-    if (status == EK_INVALID_ARGUMENT || status == EK_UNSUPPORTED) /* refused */
+    if (status == EK_INVALID_ARGUMENT || status == EK_DEVICE_MISMATCH ||
+        status == EK_UNSUPPORTED) /* refused */
         return status;
     free(array->shape); /* if the device failed, it has the memory no more than we do */
     memset(array, 0, sizeof *array);

@@ -29,7 +29,9 @@ ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory);
  * told until now is done, nor what the queue that allocated it was told, nor the work that
  * ek_memory_use declared; no queue is held up by that. A null pointer is allowed. Memory that
  * ek_alloc did not give, or that was freed already, is EK_INVALID_ARGUMENT where that can be seen:
- * always on CUDA, and on the CPU unless the block went back to the system. */
+ * always on CUDA, and on the CPU unless the block went back to the system. EK_UNSUPPORTED while the
+ * application captures the stream of a queue that uses the memory; it stays in use then. A failure
+ * of the driver is reported, but the memory is given back. */
 ek_status ek_free(ek_queue *queue, void *memory);
 
 /* Declares that what `queue` was told so far, and is told until the memory is freed, may use memory

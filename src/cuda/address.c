@@ -32,6 +32,12 @@ typedef struct node {
 } node;
 
 static _Atomic(uintptr_t) root[ROOT_ENTRIES];
+static _Atomic(long) nodes;
+
+long ek_cuda_address_nodes(void)
+{
+    return nodes;
+}
 
 static inline size_t index_of(uintptr_t address, int level)
 {
@@ -68,8 +74,10 @@ static node *make_node(_Atomic(uintptr_t) *entry, int level)
     node *fresh = calloc(1, sizeof *fresh + entries[level + 1] * sizeof fresh->entry[0]);
     if (!fresh)
         return NULL;
-    if (atomic_compare_exchange_strong(entry, &there, (uintptr_t)fresh | NODE))
+    if (atomic_compare_exchange_strong(entry, &there, (uintptr_t)fresh | NODE)) {
+        nodes++;
         return fresh;
+    }
     free(fresh); /* another thread was first */
     return node_of(there);
 }

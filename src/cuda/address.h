@@ -16,4 +16,7 @@ void ek_cuda_address_remove(ek_block *block);
  * nanoseconds. The block stays as long as the caller may use its memory. */
 ek_block *ek_cuda_block_find(const void *memory);
 
+/* Nodes that the table is made of so far; for tests, which count what is left. */
+long ek_cuda_address_nodes(void);
+
 #endif

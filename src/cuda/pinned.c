@@ -148,15 +148,15 @@ static ek_status mark_end(ek_device *device, ek_cuda_block *block, uint64_t user
     return EK_OK;
 }
 
-/* Starts to wait for the users; where the driver cannot, the host does. The caches are locked. */
-static ek_status leave_users(ek_device *device, ek_cuda_block *block)
+/* Starts to wait for the users; where the driver cannot, the host does before that is reported. The
+ * caches are locked. */
+static ek_status leave_users(ek_device *device, ek_cuda_block *block, uint64_t users)
 {
-    uint64_t users = atomic_load_explicit(&block->base.users, memory_order_relaxed);
-    EK_TRY(ek_cuda_check_users(free_call, users));
-    if (mark_end(device, block, users) != EK_OK)
-        EK_TRY(ek_cuda_sync_users(free_call, users));
+    ek_status status = mark_end(device, block, users);
+    if (status != EK_OK)
+        ek_cuda_sync_users(free_call, users);
     atomic_store_explicit(&block->base.users, 0, memory_order_relaxed);
-    return EK_OK;
+    return status;
 }
 
 ek_status ek_cuda_pinned_free(ek_device *device, void *memory)
@@ -170,14 +170,18 @@ ek_status ek_cuda_pinned_free(ek_device *device, void *memory)
     if (cuda_block_of(block)->device != device)
         return ek_fail(EK_DEVICE_MISMATCH, "%s: memory is %p of %s: the device is %s", free_call,
                        memory, cuda_block_of(block)->device->name, device->name);
-    if (atomic_load_explicit(&block->users, memory_order_relaxed) != 0) {
+    ek_status status = EK_OK;
+    uint64_t users = atomic_load_explicit(&block->users, memory_order_relaxed);
+    if (users != 0) {
         pthread_mutex_lock(&ek_caches_lock);
-        ek_status status = leave_users(device, cuda_block_of(block));
+        ek_status allowed = ek_cuda_check_users(free_call, users);
+        if (allowed == EK_OK)
+            status = leave_users(device, cuda_block_of(block), users);
         pthread_mutex_unlock(&ek_caches_lock);
-        EK_TRY(status);
+        EK_TRY(allowed);
     }
     block->state = EK_BLOCK_FREE;
     atomic_fetch_sub(&cuda->pinned_in_use, block->bytes);
     unpin_guarded(device, ek_shelf_put(&cuda->pinned, block));
-    return EK_OK;
+    return status;
 }

@@ -96,7 +96,7 @@ void ek_cuda_queue_free(ek_queue *queue)
         ek_cublas_release(cuda);
         ek_cuda_guard_leave(&guard);
     }
-    if (cuda->cublas_workspace)
+    if (cuda->cublas_workspace && !cuda->cublas) /* else the handle may still use it */
         ek_cache_free(queue, cuda->cublas_workspace);
     if (cuda->workspace)
         ek_cache_free(queue, cuda->workspace);

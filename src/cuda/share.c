@@ -157,11 +157,12 @@ static ek_status give_aside(ek_cuda_cache *cache, ek_block *block, uint64_t user
         status = ek_cuda_wait_users("ek_free", cache->aside, users);
     CUstream stream = cache->aside;
     if (status != EK_OK) {
-        /* The driver cannot wait for them, so the host does. */
+        /* The driver cannot wait for them, so the host does before the failure is reported. */
         ek_cuda_sync_users("ek_free", users);
         stream = cache->recording ? cache->aside : cache->stream;
     }
-    return ek_cuda_give(cache->base.device, stream, block);
+    ek_status given = ek_cuda_give(cache->base.device, stream, block);
+    return status == EK_OK ? given : status;
 }
 
 ek_status ek_cuda_block_free_shared(ek_queue *queue, ek_block *block)
