@@ -47,12 +47,17 @@ AC_DEFUN([EK_VARIANTS], [
   AC_SUBST([EK_VARIANT_LIST])
 ])
 
-# EK_CHECKS: --enable-werror and --enable-sanitizers.
+# EK_CHECKS: --enable-werror, --enable-debug and --enable-sanitizers.
 AC_DEFUN([EK_CHECKS], [
   EK_WARNING_CFLAGS=
   EK_TRY_FLAGS([EK_WARNING_CFLAGS], [-Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas -Wno-pass-failed])
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors])])
   AS_IF([test "x$enable_werror" = xyes], [EK_WARNING_CFLAGS="$EK_WARNING_CFLAGS -Werror"])
+  AC_ARG_ENABLE([debug], [AS_HELP_STRING([--enable-debug],
+    [queues notice when two threads use one at once])])
+  ek_debug=0
+  AS_IF([test "x$enable_debug" = xyes], [ek_debug=1])
+  AC_DEFINE_UNQUOTED([EK_DEBUG], [$ek_debug], [1 if queues notice two threads in one])
   AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers@<:@=LIST@:>@],
     [compile with these sanitizers (default: address,undefined)])])
   AS_CASE([$enable_sanitizers],

@@ -85,7 +85,7 @@ struct ek_device {
     ek_device_type type;
     int32_t index;
     ek_variant variant; /* what its queues start with */
-    int32_t count;      /* guarded by the lock of device.c */
+    _Atomic(int32_t) count;
     char name[16];
     char model[96];
     ek_stock stock;
@@ -104,6 +104,10 @@ typedef struct ek_queue_base {
     ek_program *recording;        /* null unless the queue records */
     uint32_t options;             /* ek_queue_option */
     struct ek_fallback *fallback; /* (optional) src/fallback.h */
+#if EK_DEBUG
+    _Atomic(const void *) user; /* who is in a call, and in which: entry.h */
+    _Atomic(const char *) user_call;
+#endif
 } ek_queue_base;
 
 /* What every event has; a backend's own event struct begins with it. */
@@ -116,7 +120,7 @@ static inline ek_queue_base *ek_queue_base_of(const ek_queue *queue)
     return (ek_queue_base *)queue;
 }
 
-/* One more count for an object that keeps the device. */
+/* One more count for an object that keeps the device. Whoever calls has one. */
 void ek_device_retain(ek_device *device);
 
 extern const ek_backend ek_cpu_backend;

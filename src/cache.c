@@ -77,10 +77,10 @@ static inline void count(ek_cache *cache, int64_t bytes)
 
 void ek_cache_count(ek_cache *cache, int64_t bytes)
 {
-    pthread_mutex_lock(&cache->lock);
+    ek_lock_take(&cache->lock);
     count(cache, bytes);
     cache->allocations += bytes > 0;
-    pthread_mutex_unlock(&cache->lock);
+    ek_lock_give(&cache->lock);
 }
 
 static inline ek_block *pop(ek_cache *cache, int32_t class)
@@ -162,14 +162,14 @@ ek_status ek_cache_alloc(ek_queue *queue, size_t bytes, void **memory)
     if (EK_UNLIKELY(cache->exposed) && !ek_recording(queue))
         EK_TRY(check_stream("ek_alloc", cache));
     if (class >= 0) {
-        pthread_mutex_lock(&cache->lock);
+        ek_lock_take(&cache->lock);
         block = pop(cache, class);
         if (block) {
             cache->allocations++;
             cache->reused++;
             count(cache, (int64_t)block->bytes);
         }
-        pthread_mutex_unlock(&cache->lock);
+        ek_lock_give(&cache->lock);
     }
     if (!block)
         EK_TRY(take(queue, class, bytes, &block));
@@ -206,7 +206,7 @@ ek_status ek_cache_free(ek_queue *queue, void *memory)
         return backend->block_free_shared(queue, block);
     hide(cache->device, block);
     block->state = EK_BLOCK_FREE;
-    pthread_mutex_lock(&cache->lock);
+    ek_lock_take(&cache->lock);
     count(cache, -(int64_t)block->bytes);
     if (block->class >= 0 &&
         (recording || cache->kept + block->bytes <= cache->device->stock.keep ||
@@ -214,6 +214,6 @@ ek_status ek_cache_free(ek_queue *queue, void *memory)
         push(cache, block);
     else
         backend->block_release(cache, block);
-    pthread_mutex_unlock(&cache->lock);
+    ek_lock_give(&cache->lock);
     return EK_OK;
 }

@@ -17,17 +17,17 @@
 #ifndef EK_CACHE_H
 #define EK_CACHE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "einkorn/queue.h"
+#include "lock.h"
 #include "stock.h"
 
 enum { EK_CACHE_CLASSES = 64 };
 
 /* A backend's own cache struct begins with it. */
 typedef struct ek_cache {
-    pthread_mutex_t lock; /* of what follows */
+    ek_lock lock; /* of what follows */
     ek_block *blocks[EK_CACHE_CLASSES];
     uint64_t filled; /* a bit for each class that has blocks */
     size_t kept;     /* bytes */
@@ -61,7 +61,7 @@ void ek_cache_shrink(ek_cache *cache, size_t keep);
 
 /* All caches of all devices, and their lock, which comes before the lock of a cache. It is for what
  * is rare: opening and closing queues, statistics, trims, and memory that several queues used. */
-extern pthread_mutex_t ek_caches_lock;
+extern ek_lock ek_caches_lock;
 extern ek_cache *ek_caches;
 
 /* A cache for a queue that is being opened: one that a closed queue left, or a new one of `size`

@@ -4,7 +4,7 @@
 
 #include "backend.h"
 #include "einkorn/table.h"
-#include "error.h"
+#include "entry.h"
 
 /* What an array call does: all checks, then the work. `args` is whatever else the calls of its kind
  * are given. */
@@ -21,6 +21,7 @@ ek_status ek_call_mixed(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
 static inline ek_status ek_call(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
                                 const ek_array *const *in, const void *args, ek_array *out)
 {
+    EK_ENTRY(queue, op->call);
 #if EK_HAVE_CUDA
     if (queue && EK_UNLIKELY(ek_queue_base_of(queue)->options))
         return ek_call_mixed(call, queue, op, in, args, out);

@@ -1,17 +1,18 @@
 #include "backend.h"
 
-#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
+#include "lock.h"
 
-/* Open devices, so that opening one again gives the same object. Opening and closing are cold, and
- * one lock for both keeps the last close and a new open from crossing. */
+/* Open devices, so that opening one again gives the same object. One lock keeps the last close and
+ * a new open from crossing; counts in between change without it. */
 enum { MAX_DEVICES = 65 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ek_lock lock;
 static ek_device *open_devices[MAX_DEVICES];
 
 static const ek_backend *const backends[] = {
@@ -57,7 +58,7 @@ static ek_status open_locked(const ek_backend *backend, int32_t index, ek_device
         if (!open) {
             free_slot = free_slot < 0 ? i : free_slot;
         } else if (open->backend == backend && open->index == index) {
-            open->count++;
+            atomic_fetch_add_explicit(&open->count, 1, memory_order_relaxed);
             *device = open;
             return EK_OK;
         }
@@ -69,7 +70,7 @@ static ek_status open_locked(const ek_backend *backend, int32_t index, ek_device
     fresh->backend = backend;
     fresh->type = backend->type;
     fresh->index = index;
-    fresh->count = 1;
+    atomic_init(&fresh->count, 1);
     if (backend->type == EK_DEVICE_CPU)
         snprintf(fresh->name, sizeof fresh->name, "%s", backend->name);
     else
@@ -90,32 +91,46 @@ ek_status ek_device_open(const char *name, ek_device **device)
     if (count > 0 && index >= count)
         return ek_fail(EK_NO_DEVICE, "ek_device_open: name is '%s': this machine has %d of them",
                        name, (int)count);
-    pthread_mutex_lock(&lock);
+    /* The backend says why. A child of fork() may still have the GPUs of its parent in the table.
+     */
+    if (count == 0)
+        return backend->device_open(index, device);
+    ek_lock_take(&lock);
     ek_status status = open_locked(backend, index, device);
-    pthread_mutex_unlock(&lock);
+    ek_lock_give(&lock);
     return status;
 }
 
 void ek_device_retain(ek_device *device)
 {
-    pthread_mutex_lock(&lock);
-    device->count++;
-    pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&device->count, 1, memory_order_relaxed);
+}
+
+/* Gives back one of several counts; false if it is the last. */
+static bool give_back_one(ek_device *device)
+{
+    int32_t count = atomic_load_explicit(&device->count, memory_order_acquire);
+    while (count > 1) {
+        if (atomic_compare_exchange_weak_explicit(&device->count, &count, count - 1,
+                                                  memory_order_acq_rel, memory_order_acquire))
+            return true;
+    }
+    return false;
 }
 
 void ek_device_close(ek_device *device)
 {
-    if (!device)
+    if (!device || give_back_one(device))
         return;
-    pthread_mutex_lock(&lock);
-    if (--device->count == 0) {
+    ek_lock_take(&lock);
+    if (!give_back_one(device)) {
         for (int i = 0; i < MAX_DEVICES; i++) {
             if (open_devices[i] == device)
                 open_devices[i] = NULL;
         }
         device->backend->device_free(device);
     }
-    pthread_mutex_unlock(&lock);
+    ek_lock_give(&lock);
 }
 
 int32_t ek_device_count(ek_device_type type)

@@ -1,5 +1,6 @@
 #include "einkorn/event.h"
 
+#include "entry.h"
 #include "program.h"
 
 static ek_status check(const char *call, const void *event, const void *other, const char *name)
@@ -28,6 +29,7 @@ void ek_event_close(ek_event *event)
 
 ek_status ek_event_record(ek_event *event, ek_queue *queue)
 {
+    EK_ENTRY(queue, "ek_event_record");
     EK_TRY(check("ek_event_record", event, queue, "queue"));
     if (event->device != ek_queue_device(queue))
         return ek_fail(EK_DEVICE_MISMATCH, "ek_event_record: queue is of %s: the event is of %s",
@@ -38,6 +40,7 @@ ek_status ek_event_record(ek_event *event, ek_queue *queue)
 
 ek_status ek_event_wait(ek_event *event, ek_queue *queue)
 {
+    EK_ENTRY(queue, "ek_event_wait");
     EK_TRY(check("ek_event_wait", event, queue, "queue"));
     EK_TRY(ek_check_not_recording("ek_event_wait", queue));
     /* A CPU queue works at once, so it can only wait here and now; a CPU event is reached as soon

@@ -20,17 +20,17 @@ ek_status ek_memory_stats(ek_device *device, ek_memory_info *info)
         .limit = atomic_load(&stock->limit),
         .trims = atomic_load(&stock->trims),
     };
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     for (ek_cache *cache = ek_caches; cache; cache = cache->next) {
         if (cache->device != device)
             continue;
-        pthread_mutex_lock(&cache->lock);
+        ek_lock_take(&cache->lock);
         found.cached += cache->kept;
         found.allocations += cache->allocations;
         found.reused += cache->reused;
-        pthread_mutex_unlock(&cache->lock);
+        ek_lock_give(&cache->lock);
     }
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
     EK_TRY(device->backend->stock_info(device, &found));
     *info = found;
     return EK_OK;

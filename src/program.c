@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "entry.h"
+
 /* The smallest free block that is large enough. */
 static ek_program_block *find_free(const ek_program *program, size_t bytes)
 {
@@ -82,6 +84,7 @@ void ek_program_spoil(ek_program *program, ek_status status)
 
 ek_status ek_record_begin(ek_queue *queue)
 {
+    EK_ENTRY(queue, "ek_record_begin");
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_record_begin: queue is null");
     ek_queue_base *base = ek_queue_base_of(queue);
@@ -111,6 +114,7 @@ static ek_status end(ek_queue *queue, ek_program **program)
 
 ek_status ek_record_end(ek_queue *queue, ek_program **program)
 {
+    EK_ENTRY(queue, "ek_record_end");
     if (!queue || !program)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_record_end: %s is null",
                        queue ? "program" : "queue");
@@ -137,6 +141,7 @@ void ek_record_drop(ek_queue *queue)
 
 ek_status ek_program_run(ek_queue *queue, const ek_program *program)
 {
+    EK_ENTRY(queue, "ek_program_run");
     if (!queue || !program)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_program_run: %s is null",
                        queue ? "program" : "queue");

@@ -1,4 +1,5 @@
 #include "backend.h"
+#include "entry.h"
 #include "fallback.h"
 #include "options.h"
 #include "program.h"
@@ -43,6 +44,7 @@ void ek_queue_close(ek_queue *queue)
 {
     if (!queue)
         return;
+    EK_LAST_ENTRY(queue, "ek_queue_close");
     ek_device *device = ek_queue_base_of(queue)->device;
     if (ek_recording(queue))
         ek_record_drop(queue);
@@ -53,6 +55,7 @@ void ek_queue_close(ek_queue *queue)
 
 ek_status ek_queue_sync(ek_queue *queue)
 {
+    EK_ENTRY(queue, "ek_queue_sync");
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_sync: queue is null");
     EK_TRY(ek_check_not_recording("ek_queue_sync", queue));
@@ -74,6 +77,7 @@ void *ek_queue_stream(const ek_queue *queue)
 
 ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads)
 {
+    EK_ENTRY(queue, "ek_queue_set_threads");
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_threads: queue is null");
     if (threads < 1 || threads > MOST_THREADS)
@@ -90,6 +94,7 @@ int32_t ek_queue_threads(const ek_queue *queue)
 
 ek_status ek_queue_set_options(ek_queue *queue, uint32_t options)
 {
+    EK_ENTRY(queue, "ek_queue_set_options");
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_options: queue is null");
     if (options & ~(uint32_t)EK_ALL_OPTIONS)
@@ -109,6 +114,7 @@ uint32_t ek_queue_options(const ek_queue *queue)
 
 ek_status ek_queue_set_variant(ek_queue *queue, ek_variant variant)
 {
+    EK_ENTRY(queue, "ek_queue_set_variant");
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_queue_set_variant: queue is null");
     if ((ek_queue_base_of(queue)->device->type == EK_DEVICE_CPU) == (variant == EK_CUDA) ||

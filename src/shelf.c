@@ -4,7 +4,7 @@
 
 void ek_shelf_init(ek_shelf *shelf, size_t keep)
 {
-    pthread_mutex_init(&shelf->lock, NULL);
+    atomic_init(&shelf->lock.holder, 0);
     shelf->first = NULL;
     shelf->kept = 0;
     shelf->keep = keep;
@@ -13,7 +13,7 @@ void ek_shelf_init(ek_shelf *shelf, size_t keep)
 ek_block *ek_shelf_take(ek_shelf *shelf, size_t bytes, bool (*ready)(ek_block *block))
 {
     ek_block **best = NULL;
-    pthread_mutex_lock(&shelf->lock);
+    ek_lock_take(&shelf->lock);
     for (ek_block **at = &shelf->first; *at; at = &(*at)->next) {
         size_t size = (*at)->bytes;
         if (size >= bytes && size - bytes <= bytes / 4 && (!best || size < (*best)->bytes) &&
@@ -25,7 +25,7 @@ ek_block *ek_shelf_take(ek_shelf *shelf, size_t bytes, bool (*ready)(ek_block *b
         *best = found->next;
         shelf->kept -= found->bytes;
     }
-    pthread_mutex_unlock(&shelf->lock);
+    ek_lock_give(&shelf->lock);
     return found;
 }
 
@@ -51,26 +51,26 @@ static ek_block *shrink_locked(ek_shelf *shelf, size_t keep)
 
 ek_block *ek_shelf_put(ek_shelf *shelf, ek_block *block)
 {
-    pthread_mutex_lock(&shelf->lock);
+    ek_lock_take(&shelf->lock);
     block->next = shelf->first;
     shelf->first = block;
     ek_block *gone = shrink_locked(shelf, shelf->keep);
-    pthread_mutex_unlock(&shelf->lock);
+    ek_lock_give(&shelf->lock);
     return gone;
 }
 
 ek_block *ek_shelf_shrink(ek_shelf *shelf, size_t keep)
 {
-    pthread_mutex_lock(&shelf->lock);
+    ek_lock_take(&shelf->lock);
     ek_block *gone = shrink_locked(shelf, keep);
-    pthread_mutex_unlock(&shelf->lock);
+    ek_lock_give(&shelf->lock);
     return gone;
 }
 
 size_t ek_shelf_kept(ek_shelf *shelf)
 {
-    pthread_mutex_lock(&shelf->lock);
+    ek_lock_take(&shelf->lock);
     size_t kept = shelf->kept;
-    pthread_mutex_unlock(&shelf->lock);
+    ek_lock_give(&shelf->lock);
     return kept;
 }

@@ -2,13 +2,13 @@
 #ifndef EK_SHELF_H
 #define EK_SHELF_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
+#include "lock.h"
 #include "stock.h"
 
 typedef struct ek_shelf {
-    pthread_mutex_t lock;
+    ek_lock lock;
     ek_block *first; /* the one put there last */
     size_t kept, keep;
 } ek_shelf;

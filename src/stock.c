@@ -24,15 +24,15 @@ void ek_stock_count_program(ek_stock *stock, int64_t bytes)
 size_t ek_stock_in_use(const ek_device *device)
 {
     int64_t bytes = atomic_load_explicit(&device->stock.in_programs, memory_order_relaxed);
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     for (ek_cache *cache = ek_caches; cache; cache = cache->next) {
         if (cache->device != device)
             continue;
-        pthread_mutex_lock(&cache->lock);
+        ek_lock_take(&cache->lock);
         bytes += cache->in_use;
-        pthread_mutex_unlock(&cache->lock);
+        ek_lock_give(&cache->lock);
     }
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
@@ -77,17 +77,17 @@ ek_status ek_stock_take(ek_device *device, void *line, size_t bytes, ek_block **
 ek_status ek_stock_empty(ek_device *device, size_t keep)
 {
     const ek_backend *backend = device->backend;
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     for (ek_cache *cache = ek_caches; cache; cache = cache->next) {
         if (cache->device != device || !cache->open)
             continue;
-        pthread_mutex_lock(&cache->lock);
+        ek_lock_take(&cache->lock);
         if (!backend->cache_captured || !backend->cache_captured(cache))
             ek_cache_shrink(cache, keep);
         keep -= cache->kept < keep ? cache->kept : keep;
-        pthread_mutex_unlock(&cache->lock);
+        ek_lock_give(&cache->lock);
     }
     ek_status status = backend->stock_trim(device, keep);
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
     return status;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "einkorn/table.h"
-#include "error.h"
+#include "entry.h"
 
 /* The most operands of an elementwise operation: inputs and one output. */
 #define EK_MAX_OPERANDS (EK_MAX_INPUTS + 1)

@@ -3,6 +3,7 @@
 
 #include "cpu/record.h"
 #include "cpu/run_gemm.h"
+#include "cpu/threads.h"
 
 #if EK_HAVE_BLAS
 #    include <cblas.h>
@@ -92,14 +93,26 @@ static bool is_small(const ek_gemm_problem *problem)
            (problem->dtype == EK_F32 || problem->dtype == EK_F64);
 }
 
+/* Whether OpenBLAS works in the threads it is called from and in those OpenMP has for them. One
+ * without threads of its own lets callers share its buffers, unless it was built with
+ * USE_LOCKING=1, which it does not tell. One with a pool of its own knows nothing of the queue's
+ * number of threads, and two forks at one moment wait for each other while it works (O011). */
+static bool is_safe(void)
+{
+    return openblas_get_parallel() == OPENBLAS_OPENMP;
+}
+
 /* A product that OpenBLAS can do, in its words. */
 typedef struct product {
     ek_gemm_problem problem;
     blas_call call;
+    ek_gemm_fn *exact; /* does it in forked children, where OpenBLAS waits for lost threads */
 } product;
 
 static ek_status run_product(ek_queue *queue, const product *product)
 {
+    if (EK_UNLIKELY(ek_cpu_forked()))
+        return product->exact(queue, &product->problem);
     /* OpenBLAS asks OpenMP how many threads the calling thread may have. */
     int callers = omp_get_max_threads(), threads = ek_queue_base_of(queue)->threads;
     if (threads != callers)
@@ -122,8 +135,8 @@ ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_qui
 {
     if (ek_gemm_empty(problem) || (exact_is_quick && is_small(problem)))
         return exact(queue, problem);
-    product product = {.problem = *problem};
-    if (!make_call(&product.problem, &product.call))
+    product product = {.problem = *problem, .exact = exact};
+    if (!make_call(&product.problem, &product.call) || !is_safe())
         return exact(queue, problem);
     if (EK_UNLIKELY(ek_recording(queue)))
         return ek_cpu_record(queue, run_recorded, NULL, &product, sizeof product);

@@ -55,7 +55,6 @@ void ek_cpu_memory_close(ek_cpu_device *device)
 {
     ek_caches_free(&device->base);
     free_blocks(&device->base, ek_shelf_shrink(&device->shelf, 0));
-    pthread_mutex_destroy(&device->shelf.lock);
 }
 
 ek_status ek_cpu_block_take(ek_device *device, void *line, size_t bytes, ek_block **block)

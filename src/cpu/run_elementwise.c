@@ -13,6 +13,7 @@
 #include "cpu/features.h"
 #include "cpu/record.h"
 #include "cpu/stream.h"
+#include "cpu/threads.h"
 #include "cpu/tile.h"
 #include "fill.h"
 #include "integer.h"
@@ -227,9 +228,7 @@ static int64_t bytes_of(const ek_layout *layout, const uint8_t *size)
 
 static int threads_for(const ek_queue *queue, int64_t bytes)
 {
-    int64_t useful = bytes / THREAD_BYTES;
-    int32_t threads = ek_queue_base_of(queue)->threads;
-    return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
+    return ek_cpu_threads(ek_queue_base_of(queue)->threads, bytes / THREAD_BYTES);
 }
 
 static int64_t at_least_1(int64_t x)

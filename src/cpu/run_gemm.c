@@ -12,6 +12,7 @@
 
 #include "cpu/record.h"
 #include "cpu/run_gemm.h"
+#include "cpu/threads.h"
 #include "cpu/workspace.h"
 #include "integer.h"
 
@@ -236,7 +237,7 @@ static int useful_threads(const ek_queue *queue, double work)
 {
     double useful = work / PARALLEL_WORK;
     int32_t threads = ek_queue_base_of(queue)->threads;
-    return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
+    return ek_cpu_threads(threads, useful < threads ? (int64_t)useful : threads);
 }
 
 static void run_alone(const plan *plan, int64_t batch, char *workspace)

@@ -1,5 +1,6 @@
 #include "cpu/tree.h"
 
+#include "cpu/threads.h"
 #include "integer.h"
 
 enum {
@@ -12,8 +13,7 @@ enum {
 
 int ek_tree_threads(int32_t threads, int64_t bytes)
 {
-    int64_t useful = bytes / THREAD_BYTES;
-    return useful < threads ? (int)(useful > 1 ? useful : 1) : threads;
+    return ek_cpu_threads(threads, bytes / THREAD_BYTES);
 }
 
 int64_t ek_tree_width(int64_t n, int64_t size)

@@ -89,7 +89,6 @@ ek_status ek_cuda_device_open(int32_t index, ek_device **device)
     fresh->base.stock.largest = LARGEST;
     fresh->base.stock.keep = KEEP;
     fresh->base.stock.limit = SIZE_MAX;
-    pthread_mutex_init(&fresh->blocks_lock, NULL);
     ek_shelf_init(&fresh->pinned, KEEP_PINNED);
     ek_status status = make(fresh, index);
     if (status != EK_OK) {
@@ -108,8 +107,6 @@ void ek_cuda_device_free(ek_device *device)
     if (cuda->pinned_line)
         ek_cu.cuStreamDestroy(cuda->pinned_line);
     ek_cuda_blocks_forget(cuda);
-    pthread_mutex_destroy(&cuda->blocks_lock);
-    pthread_mutex_destroy(&cuda->pinned.lock);
     if (cuda->pool)
         ek_cu.cuMemPoolDestroy(cuda->pool);
     if (cuda->context)

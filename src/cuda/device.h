@@ -6,6 +6,7 @@
 
 #include "backend.h"
 #include "cuda/driver.h"
+#include "lock.h"
 #include "shelf.h"
 
 typedef struct ek_cuda_device {
@@ -17,7 +18,7 @@ typedef struct ek_cuda_device {
     int32_t capability; /* compute capability 9.0 is 90 */
     bool clusters;      /* blocks can be launched in clusters */
 
-    pthread_mutex_t blocks_lock;
+    ek_lock blocks_lock;
     struct ek_cuda_block *blocks; /* of its memory and pinned for it, in use and free */
     ek_shelf pinned;              /* pinned memory that is free */
     _Atomic(size_t) pinned_in_use;

@@ -1,7 +1,16 @@
+/* Note [CUDA and fork]
+ *
+ * CUDA does not work in a child of a process that has used it, and says so only at some entries:
+ * others crash, and some write to memory of the GPU that is still the parent's, which then hangs.
+ * (Seen with driver 580: cuStreamDestroy; cuMemsetD8Async, cuGraphLaunch, cuEventRecord.) So none
+ * of them may be called there. The child of a fork begins with a function of ours that puts a
+ * refusal in the place of every entry. It takes no lock and the parent is not kept waiting; calls
+ * before and after cost what they always do. */
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +39,7 @@ static const struct {
     ENTRY(cuCtxGetCurrent),
     ENTRY(cuCtxPushCurrent),
     ENTRY(cuCtxPopCurrent),
+    ENTRY(cuCtxSynchronize),
     ENTRY(cuMemPoolCreate),
     ENTRY(cuMemPoolDestroy),
     ENTRY(cuMemPoolSetAttribute),
@@ -80,7 +90,10 @@ ek_cuda_table ek_cu;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int32_t device_count;
+static bool lost; /* see Note [CUDA and fork] */
 static char why_none[160];
+static const char why_lost[] =
+    "this process was forked from one that used CUDA, which works in the parent only";
 
 static const char *error_text(CUresult result)
 {
@@ -100,8 +113,24 @@ static void *look_up(void *library, const char *symbol)
     return entry;
 }
 
+/* Takes the place of every entry, whose arguments no calling convention we know lets it miss. */
+static CUresult CUDAAPI refuse(void)
+{
+    return CUDA_ERROR_NOT_INITIALIZED;
+}
+
+static void lose_driver(void)
+{
+    CUresult(CUDAAPI * entry)(void) = refuse;
+    for (int i = 0; i < ENTRIES; i++)
+        memcpy((char *)&ek_cu + entries[i].offset, &entry, sizeof entry);
+    lost = true;
+}
+
 static void open_driver(void)
 {
+    if (lost) /* the fork happened in the midst of this */
+        return;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         snprintf(why_none, sizeof why_none, "no CUDA driver: libcuda.so.1 cannot be opened");
@@ -117,6 +146,10 @@ static void open_driver(void)
             return;
         }
         memcpy((char *)&table + entries[i].offset, &entry, sizeof entry);
+    }
+    if (pthread_atfork(NULL, NULL, lose_driver) != 0) {
+        snprintf(why_none, sizeof why_none, "no host memory to open the CUDA driver");
+        return;
     }
     ek_cu = table;
     int count = 0;
@@ -135,8 +168,8 @@ int32_t ek_cuda_devices(const char **reason)
 {
     pthread_once(&once, open_driver);
     if (reason)
-        *reason = why_none;
-    return device_count;
+        *reason = lost && device_count > 0 ? why_lost : why_none;
+    return lost ? 0 : device_count;
 }
 
 /* What a driver result is to the caller of the library. */
@@ -168,6 +201,8 @@ static ek_status status_of(CUresult result)
 ek_status ek_cuda_fail_after(const char *given, const char *call, const char *entry,
                              CUresult result)
 {
+    if (lost)
+        return ek_fail(EK_NO_DEVICE, "%s: %s", call, why_lost);
     ek_status status = status_of(result);
     if (status != EK_ASYNC_ERROR)
         return ek_fail(status, "%s: %s: %s", call, entry, error_text(result));

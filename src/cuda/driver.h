@@ -12,7 +12,8 @@
 #endif
 
 /* The entry points used. cuda.h's macros give a field and the symbol it is looked up by the version
- * that its type has (cuCtxPushCurrent_v2). Constant once ek_cuda_devices has returned. */
+ * that its type has (cuCtxPushCurrent_v2). Constant once ek_cuda_devices has returned, but for a
+ * fork: see driver.c. */
 typedef struct ek_cuda_table {
     __typeof__(cuInit) *cuInit;
     __typeof__(cuGetErrorString) *cuGetErrorString;
@@ -25,6 +26,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuCtxGetCurrent) *cuCtxGetCurrent;
     __typeof__(cuCtxPushCurrent) *cuCtxPushCurrent;
     __typeof__(cuCtxPopCurrent) *cuCtxPopCurrent;
+    __typeof__(cuCtxSynchronize) *cuCtxSynchronize;
     __typeof__(cuMemPoolCreate) *cuMemPoolCreate;
     __typeof__(cuMemPoolDestroy) *cuMemPoolDestroy;
     __typeof__(cuMemPoolSetAttribute) *cuMemPoolSetAttribute;

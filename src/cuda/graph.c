@@ -156,9 +156,9 @@ static void wait_for_users(const cuda_program *program)
     for (const ek_program_block *block = program->base.blocks; block; block = block->next)
         users |= atomic_load_explicit(&block->block->users, memory_order_relaxed);
     ek_cu.cuStreamWaitEvent(program->aside, program->last_run, CU_EVENT_WAIT_DEFAULT);
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     ek_cuda_wait_users("ek_program_close", program->aside, users);
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
 }
 
 void ek_cuda_program_close(ek_program *program)

@@ -1,12 +1,12 @@
 #include "cuda/launch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "cuda/queue.h"
+#include "lock.h"
 #include "program.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ek_lock lock;
 
 /* Permits a kernel all the shared memory it is launched with, on every device. */
 static ek_status allow_shared(const char *name, CUkernel kernel, int32_t bytes)
@@ -64,9 +64,9 @@ static ek_status load_locked(const ek_cuda_kernels *kernels)
 
 static ek_status load(const ek_cuda_kernels *kernels)
 {
-    pthread_mutex_lock(&lock);
+    ek_lock_take(&lock);
     ek_status status = load_locked(kernels);
-    pthread_mutex_unlock(&lock);
+    ek_lock_give(&lock);
     return status;
 }
 

@@ -15,12 +15,12 @@ ek_status ek_cuda_block_enter(ek_device *device, ek_block *block)
     if (!ek_cuda_address_add(block))
         return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: no host memory for a table of addresses");
     cuda_block_of(block)->device = device;
-    pthread_mutex_lock(&cuda->blocks_lock);
+    ek_lock_take(&cuda->blocks_lock);
     cuda_block_of(block)->next = cuda->blocks;
     if (cuda->blocks)
         cuda->blocks->before = cuda_block_of(block);
     cuda->blocks = cuda_block_of(block);
-    pthread_mutex_unlock(&cuda->blocks_lock);
+    ek_lock_give(&cuda->blocks_lock);
     return EK_OK;
 }
 
@@ -29,11 +29,11 @@ void ek_cuda_block_leave(ek_block *block)
     ek_cuda_block *gone = cuda_block_of(block);
     ek_cuda_device *cuda = ek_cuda_device_of(gone->device);
     ek_cuda_address_remove(block);
-    pthread_mutex_lock(&cuda->blocks_lock);
+    ek_lock_take(&cuda->blocks_lock);
     *(gone->before ? &gone->before->next : &cuda->blocks) = gone->next;
     if (gone->next)
         gone->next->before = gone->before;
-    pthread_mutex_unlock(&cuda->blocks_lock);
+    ek_lock_give(&cuda->blocks_lock);
 }
 
 void ek_cuda_blocks_forget(ek_cuda_device *device)
@@ -86,7 +86,11 @@ ek_status ek_cuda_give(ek_device *device, CUstream stream, ek_block *block)
     CUresult result = ek_cu.cuMemFreeAsync((CUdeviceptr)block->memory, stream);
     ek_stock_unreserve(&device->stock, block->bytes);
     free(cuda_block_of(block));
-    return result == CUDA_SUCCESS ? EK_OK : ek_cuda_fail("ek_free", "cuMemFreeAsync", result);
+    /* At the end of a process, when the driver has gone with all its memory, there is nothing to
+     * free and no one to tell. */
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED)
+        return EK_OK;
+    return ek_cuda_fail("ek_free", "cuMemFreeAsync", result);
 }
 
 void ek_cuda_block_release(ek_cache *cache, ek_block *block)

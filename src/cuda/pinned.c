@@ -173,11 +173,11 @@ ek_status ek_cuda_pinned_free(ek_device *device, void *memory)
     ek_status status = EK_OK;
     uint64_t users = atomic_load_explicit(&block->users, memory_order_relaxed);
     if (users != 0) {
-        pthread_mutex_lock(&ek_caches_lock);
+        ek_lock_take(&ek_caches_lock);
         ek_status allowed = ek_cuda_check_users(free_call, users);
         if (allowed == EK_OK)
             status = leave_users(device, cuda_block_of(block), users);
-        pthread_mutex_unlock(&ek_caches_lock);
+        ek_lock_give(&ek_caches_lock);
         EK_TRY(allowed);
     }
     block->state = EK_BLOCK_FREE;

@@ -66,7 +66,7 @@ ek_status ek_cuda_cache_record(ek_cache *cache)
     ek_cuda_cache *cuda = ek_cuda_cache_of(cache);
     if (captured_outside(cache))
         return ek_fail(EK_UNSUPPORTED, "%s: the queue's stream is being captured already", call);
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     ek_status status = make_aside(call, cuda);
     if (status == EK_OK) {
         CUresult result = ek_cu.cuEventRecord(cuda->reached, cuda->stream);
@@ -74,15 +74,15 @@ ek_status ek_cuda_cache_record(ek_cache *cache)
             status = ek_cuda_fail(call, "cuEventRecord", result);
         cuda->recording = status == EK_OK;
     }
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
     return status;
 }
 
 void ek_cuda_cache_recorded(ek_cache *cache)
 {
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     ek_cuda_cache_of(cache)->recording = false;
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
 }
 
 bool ek_cuda_cache_captured(const ek_cache *cache)
@@ -174,11 +174,11 @@ ek_status ek_cuda_block_free_shared(ek_queue *queue, ek_block *block)
                        (void *)block->memory, block->owner->device->name, cache->device->name);
     size_t bytes = block->bytes;
     users |= block->owner->bit | cache->bit;
-    pthread_mutex_lock(&ek_caches_lock);
+    ek_lock_take(&ek_caches_lock);
     ek_status allowed = ek_cuda_check_users("ek_free", users), status = allowed;
     if (allowed == EK_OK)
         status = give_aside(ek_cuda_cache_of(cache), block, users);
-    pthread_mutex_unlock(&ek_caches_lock);
+    ek_lock_give(&ek_caches_lock);
     if (allowed == EK_OK)
         ek_cache_count(cache, -(int64_t)bytes);
     return status;

@@ -52,10 +52,12 @@ static CUresult take_failure(entry *entry)
 
 CUresult fake_enter(const char *name)
 {
+    CUresult result = fake_process_check();
     pthread_mutex_lock(&fake_lock);
     entry *entry = find_entry(name);
     entry->calls++;
-    CUresult result = take_failure(entry);
+    if (result == CUDA_SUCCESS)
+        result = take_failure(entry);
     if (result != CUDA_SUCCESS)
         failed = entry->name;
     if (result == CUDA_SUCCESS && fake_device_count < 0 && strcmp(name, "cuInit") != 0)

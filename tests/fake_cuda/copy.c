@@ -37,6 +37,8 @@ static CUresult copy_rows(CUstream stream, void *dst, size_t dst_pitch, const vo
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
     ENTER("cuMemcpyAsync");
+    stream = fake_stream(stream);
+    REQUIRE(stream, CUDA_ERROR_INVALID_CONTEXT);
     NEED_CONTEXT(stream->context);
     REQUIRE(readable((void *)dst, bytes) && readable((void *)src, bytes), CUDA_ERROR_INVALID_VALUE);
     return copy_rows(stream, (void *)dst, 0, (void *)src, 0, bytes, 1);

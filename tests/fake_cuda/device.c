@@ -21,6 +21,7 @@ CUresult CUDAAPI cuInit(unsigned int flags)
         ek_fake_fail(name, n, result);
     ENTER("cuInit");
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    fake_process_begin();
     fake_device_count = devices ? atoi(devices) : 2;
     for (int i = 0; i < MAX_DEVICES; i++)
         contexts[i].device = i;

@@ -58,6 +58,10 @@ typedef struct block {
 /* Guards everything here that is counted or listed. */
 extern pthread_mutex_t fake_lock;
 
+/* cuInit begins it; the check is CUDA_SUCCESS while the process is alive. */
+void fake_process_begin(void);
+CUresult fake_process_check(void);
+
 /* Counts a call and says whether it is one that shall fail. */
 CUresult fake_enter(const char *name);
 
@@ -84,6 +88,10 @@ extern int fake_device_count;
 
 /* Whether work may go to a stream that must not be captured. If it is, that is its end. */
 bool fake_is_open(CUstream stream);
+
+/* What a handle of a stream stands for: those of default streams, which are no objects, for one of
+ * the current context; null if there is none. */
+CUstream fake_stream(CUstream stream);
 
 void fake_run(const node *node, CUstream stream);
 

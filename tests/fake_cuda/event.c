@@ -25,6 +25,7 @@ CUresult CUDAAPI cuEventDestroy(CUevent event)
 CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER("cuEventRecord");
+    stream = fake_stream(stream);
     REQUIRE(event && stream && event->context == stream->context, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);

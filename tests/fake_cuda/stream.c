@@ -9,6 +9,20 @@ bool fake_is_open(CUstream stream)
     return !stream->capture;
 }
 
+CUstream fake_stream(CUstream stream)
+{
+    static struct CUstream_st defaults[MAX_DEVICES];
+    CUcontext context = fake_current();
+    if (stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD)
+        return stream;
+    if (!context)
+        return NULL;
+    pthread_mutex_lock(&fake_lock);
+    defaults[context->device].context = context;
+    pthread_mutex_unlock(&fake_lock);
+    return &defaults[context->device];
+}
+
 CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
 {
     ENTER("cuStreamCreate");
@@ -58,6 +72,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream stream)
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 {
     ENTER("cuStreamSynchronize");
+    stream = fake_stream(stream);
     REQUIRE(stream && stream->context->retained > 0, CUDA_ERROR_INVALID_HANDLE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
@@ -68,10 +83,18 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     ENTER("cuStreamWaitEvent");
+    stream = fake_stream(stream);
     REQUIRE(stream && event, CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
     NEED_WORKING(stream->context);
     NEED_OPEN(stream);
     fake_do_wait(stream, event);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuCtxSynchronize(void)
+{
+    ENTER("cuCtxSynchronize");
+    NEED_CONTEXT(NULL);
     return CUDA_SUCCESS;
 }
