@@ -7,6 +7,7 @@
 
 #include "einkorn/array.h"
 #include "einkorn/device.h"
+#include "einkorn/dlpack.h"
 #include "einkorn/dtype.h"
 #include "einkorn/event.h"
 #include "einkorn/fallback.h"

@@ -32,6 +32,7 @@ int main(void)
     suite_add_tcase(suite, ek_overlap_case());
     suite_add_tcase(suite, ek_copy_case());
     suite_add_tcase(suite, ek_tiles_case());
+    suite_add_tcase(suite, ek_dlpack_case());
     suite_add_tcase(suite, ek_environment_case());
     ek_run_suite(suite, &counts);
     return ek_end(&counts);

@@ -17,6 +17,7 @@ TCase *ek_broadcast_case(void);
 TCase *ek_overlap_case(void);
 TCase *ek_copy_case(void);
 TCase *ek_tiles_case(void);
+TCase *ek_dlpack_case(void);
 TCase *ek_environment_case(void);
 TCase *ek_harness_case(void);
 

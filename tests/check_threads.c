@@ -14,7 +14,7 @@
 #include "counts.h"
 #include "einkorn/array.h"
 
-enum { MAX_THREADS = 32, TESTS = 6 };
+enum { MAX_THREADS = 32, TESTS = 20 };
 
 const char *device_names[DEVICES] = {"cpu", "cpu"};
 bool computes = true;
@@ -109,6 +109,10 @@ int main(int argc, char **argv)
     suite_add_tcase(suite, stress_case());
     suite_add_tcase(suite, sharing_case());
     suite_add_tcase(suite, blas_case());
+#if EK_HAVE_CUDA
+    if (strcmp(device_names[0], "cpu") != 0)
+        suite_add_tcase(suite, streams_case());
+#endif
     ek_run_suite(suite, &counts);
     return ek_end(&counts);
 }

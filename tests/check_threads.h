@@ -34,5 +34,6 @@ void download(ek_queue *queue, void *host, const void *device, size_t bytes);
 TCase *stress_case(void);
 TCase *sharing_case(void);
 TCase *blas_case(void);
+TCase *streams_case(void); /* of CUDA */
 
 #endif

@@ -22,10 +22,24 @@ typedef struct ek_queue {
 ek_status ek_queue_open(ek_device *device, ek_queue **queue);
 
 /* Opens a queue on a CUDA stream (a CUstream or cudaStream_t) the application owns; the stream
- * must belong to the device's primary context and outlive the queue. A graph that the application
- * captures from the stream itself uses the queue's workspace, so it must not run while the queue
- * has other work; recorded programs (program.h) have their own. EK_UNSUPPORTED on the CPU. */
+ * must belong to the device's primary context, in which all work of the CUDA runtime is, and
+ * outlive the queue; the context that is current plays no part. Default streams are EK_UNSUPPORTED
+ * (null, the legacy one, the one per thread): they are names for a stream of whatever context and
+ * thread uses them, so they stand for no line of work; ek_queue_wait_stream and
+ * ek_queue_signal_stream order a queue with them. A graph that the application captures from the
+ * stream itself uses the queue's workspace, so it must not run while the queue has other work;
+ * recorded programs (program.h) have their own. EK_UNSUPPORTED on the CPU. */
 ek_status ek_queue_wrap_stream(ek_device *device, void *stream, ek_queue **queue);
+
+/* Order between a queue and any stream of the application in the same device's primary context: the
+ * queue's next work waits for what the stream has been given, or the stream's next work for what
+ * the queue has been given; the host waits for neither. Default streams, which cannot be wrapped,
+ * are allowed here: null and the legacy one (handle 1) for that of the primary context, the handle
+ * 2 for the calling thread's. On the CPU, where work is done when a call returns, the only stream
+ * is null and nothing happens. EK_DEVICE_MISMATCH for a stream of another context, EK_UNSUPPORTED
+ * while the queue records. */
+ek_status ek_queue_wait_stream(ek_queue *queue, void *stream);
+ek_status ek_queue_signal_stream(ek_queue *queue, void *stream);
 
 /* Waits for the queue's work, then closes it. A null pointer is allowed. */
 void ek_queue_close(ek_queue *queue);
