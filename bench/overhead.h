@@ -34,5 +34,6 @@ ek_status overhead_gemm(void);
 ek_status overhead_launch(void);
 ek_status overhead_program(void);
 ek_status overhead_cublas(void);
+ek_status overhead_threads(void);
 
 #endif
