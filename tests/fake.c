@@ -45,6 +45,7 @@ static const struct {
     ENTRY(stream_destroy, cuStreamDestroy),
     ENTRY(stream_begin_capture, cuStreamBeginCapture),
     ENTRY(stream_end_capture, cuStreamEndCapture),
+    ENTRY(graph_destroy, cuGraphDestroy),
     ENTRY(host_alloc, cuMemHostAlloc),
     ENTRY(host_free, cuMemFreeHost),
 };

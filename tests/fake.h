@@ -34,6 +34,7 @@ typedef struct fake_driver {
     __typeof__(cuStreamDestroy) *stream_destroy;
     __typeof__(cuStreamBeginCapture) *stream_begin_capture;
     __typeof__(cuStreamEndCapture) *stream_end_capture;
+    __typeof__(cuGraphDestroy) *graph_destroy;
     __typeof__(cuMemHostAlloc) *host_alloc;
     __typeof__(cuMemFreeHost) *host_free;
 } fake_driver;

@@ -188,6 +188,7 @@ START_TEST(captured_streams_take_no_memory)
     ck_assert_ptr_eq(none, queue);
     OK(ek_memory_trim(device, 0));
     ck_assert_int_eq(fake.stream_end_capture(mine, &graph), CUDA_SUCCESS);
+    fake.graph_destroy(graph);
     OK(ek_free(queue, memory));
     ek_queue_close(queue);
     ek_device_close(device);

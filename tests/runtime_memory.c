@@ -152,7 +152,7 @@ START_TEST(kept_memory_is_poisoned)
         EK_MUST(ek_free(ek_cpu_queue, memory));
         ck_assert(__asan_address_is_poisoned(memory));
         ck_assert(__asan_address_is_poisoned(memory + sizes[i] - 1));
-        char *again = take(sizes[i] - 50);
+        char *again = take(sizes[i] - sizes[i] / 8);
         ck_assert_ptr_eq(again, memory);
         ck_assert(__asan_address_is_poisoned(memory + sizes[i] - 1));
         EK_MUST(ek_free(ek_cpu_queue, again));

@@ -21,12 +21,12 @@ enum {
 void *ek_pages_alloc(size_t bytes)
 {
     size_t alignment = bytes < LARGE ? ALIGNMENT : HUGE_PAGE;
-    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t whole = (bytes + alignment - 1) / alignment * alignment; /* as C11 wants it */
     void *memory = aligned_alloc(alignment, whole);
 #ifdef MADV_HUGEPAGE
     /* A refusal leaves memory as good as any. */
     if (memory && bytes >= LARGE)
-        (void)madvise(memory, whole / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+        (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 #endif
     return memory;
 }
