@@ -149,7 +149,8 @@ START_TEST(frees_by_others)
 }
 END_TEST
 
-/* Memory that is freed on one queue is not another's before the driver says so. */
+/* O023: memory that is freed on one queue is not another's before the driver says so. (Streams
+ * whose handle means another stream in each thread are no queues: check_guards.c.) */
 START_TEST(caches_are_their_queues)
 {
     ek_queue *first = fake_queue("cuda"), *second = fake_queue("cuda");

@@ -36,11 +36,11 @@ ek_status ek_free(ek_queue *queue, void *memory);
 
 /* Declares that what `queue` was told so far, and is told until the memory is freed, may use memory
  * that was allocated through another queue: ek_free then waits for that work too. Array calls
- * declare their operands by themselves; typed calls and an application's own kernels do not, and
- * without a declaration the memory may be reused too early. `memory` may point into the middle;
- * memory that is not the library's is left alone. Costs a few nanoseconds. While the queue records
- * a program it does nothing: the memory must be there for as long as the program is run. On the
- * CPU, where work is done when a call returns, there is nothing to declare. */
+ * declare their operands by themselves; typed calls, ek_program_run and an application's own
+ * kernels do not, and without a declaration the memory may be reused too early. `memory` may point
+ * into the middle; memory that is not the library's is left alone. Costs a few nanoseconds. While
+ * the queue records a program it does nothing: the memory must be there for as long as the program
+ * is run. On the CPU, where work is done when a call returns, there is nothing to declare. */
 ek_status ek_memory_use(ek_queue *queue, const void *memory);
 
 /* What a device's memory is used for, in bytes. Blocks count with their whole size, which is up to
