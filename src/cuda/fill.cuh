@@ -2,6 +2,8 @@
 #ifndef EK_CUDA_FILL_CUH
 #define EK_CUDA_FILL_CUH
 
+#include "einkorn/dtype.h"
+
 #include "cuda/elementwise.cuh"
 
 template <typename T> struct ek_filled {
