@@ -2,7 +2,7 @@
 # usage: carry.sh BUILD OUT
 #
 # Puts what bench/run-gpu.sh runs into the folder OUT: the programs of BUILD without their symbols,
-# the digits example, and the shared libraries they need that a machine without Check and MPFR lacks.
+# the examples, and the shared libraries they need that a machine without Check and MPFR lacks.
 # It has the C library (as new as here), OpenMP and OpenBLAS itself.
 set -eu
 build=${1:?usage: carry.sh BUILD OUT}
@@ -21,14 +21,16 @@ make -C "$build" --no-print-directory $tests
 make -C "$build" --no-print-directory -s install DESTDIR="$staged"
 pc=$(find "$staged" -name einkorn.pc)
 prefix=$staged$(sed -n 's/^prefix=//p' "$pc")
-# shellcheck disable=SC2046
-cc -O2 -o "$staged/digits" "$top"/examples/digits/*.c $(PKG_CONFIG_PATH=$(dirname "$pc") \
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") \
     pkg-config --define-variable=prefix="$prefix" --cflags --libs --static einkorn)
 
 mkdir -p "$out/tests" "$out/bench" "$out/lib" "$out/_build"
+for example in digits glm pipeline; do
+    # shellcheck disable=SC2086
+    cc -O2 -o "$out/_build/$example" "$top/examples/$example"/*.c $flags
+done
 cp "$build/einkorn" "$out/"
 cp "$build/bench/overhead" "$out/bench/"
-cp "$staged/digits" "$out/_build/"
 for test in $tests; do
     cp "$build/$test" "$out/tests/"
 done

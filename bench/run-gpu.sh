@@ -12,14 +12,14 @@
 # not. BENCH is where the second finds what the first has measured:
 #
 #   run-gpu.sh OUT1 env verify bench overhead check
-#   BENCH=OUT1 run-gpu.sh OUT2 peers digits sanitize cpu
+#   BENCH=OUT1 run-gpu.sh OUT2 peers examples sanitize cpu
 #
 #   env         the machine, its versions, and what the programs lack here
 #   verify      same bits on every CPU variant and the GPU
 #   bench       einkorn bench on the GPU
 #   overhead    what a call costs the host; matrix products beside cuBLAS
 #   peers       PyTorch and CuPy on the rows of bench
-#   digits      the example on every device: same hash
+#   examples    digits on every device, inputs from either side, a pipeline of threads: same results
 #   check       the test programs, on the GPU
 #   sanitize    compute-sanitizer: memory errors and races of a few operations
 #
@@ -30,7 +30,7 @@
 
 # shellcheck disable=SC2317 # steps are called by name
 set -u
-all_steps="env verify bench overhead peers digits check sanitize"
+all_steps="env verify bench overhead peers examples check sanitize"
 pack=0
 [ "${1:-}" = --pack ] && pack=1 && shift
 out=${1:?usage: run-gpu.sh [--pack] OUT [STEP...]}
@@ -95,7 +95,7 @@ for name in ("numpy", "torch", "cupy"):
     except Exception as problem:
         print(name, "missing:", problem)'
     local program missing=0
-    for program in "$einkorn" "$carry"/{bench/overhead,_build/digits} "$carry"/tests/check_*; do
+    for program in "$einkorn" "$carry"/{bench/overhead,_build/{digits,glm,pipeline}} "$carry"/tests/check_*; do
         ours ldd "$program" | grep 'not found' && echo "  needed by $program" && missing=1
     done
     ours "$einkorn" info && [ "$missing" = 0 ]
@@ -162,8 +162,10 @@ step_cpu() {
         "$python" bench/compare.py "$out"/{bench,cases,peers}-cpu.json
 }
 
-step_digits() {
-    ours "$carry"/_build/digits --data examples/digits --compare
+step_examples() {
+    ours "$carry"/_build/digits --data examples/digits --compare &&
+        ours "$carry"/_build/glm --device cuda &&
+        ours "$carry"/_build/pipeline --device cuda
 }
 
 # Seconds a step may take.
@@ -177,7 +179,7 @@ limit_of() {
     sanitize) echo 125 ;;
     exhaustive) echo 420 ;;
     cpu) echo 240 ;;
-    digits) echo 60 ;;
+    examples) echo 60 ;;
     *) echo 25 ;;
     esac
 }
@@ -192,12 +194,12 @@ words_of() {
     verify | exhaustive) grep -o '"failed": [0-9]*' "$out/$1.json" 2>/dev/null ;;
     sanitize) grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$2" | sort | uniq -c | tr '\n' ';' ;;
     overhead) echo "goals reached: $(grep -c ': yes$' "$2"), missed: $(grep -c ': NO$' "$2")" ;;
-    digits) tail -n 1 "$2" ;;
+    examples) grep -h 'bit for bit\|only computing:' "$2" | tr '\n' ';' ;;
     esac
 }
 
 export -f ours write step_env step_check step_verify step_exhaustive step_sanitize step_bench \
-    step_overhead step_peers step_cpu step_digits
+    step_overhead step_peers step_cpu step_examples
 bench=${bench:-$out}
 export out bench carry einkorn python libraries
 

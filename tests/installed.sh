@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds README's program and the digits example with nothing but pkg-config, against the library
+# Builds README's program and the examples with nothing but pkg-config, against the library
 # that PKG_CONFIG_PATH leads to, and runs them.
 #   installed.sh COMPILER EXAMPLES
 set -eu
@@ -18,7 +18,11 @@ printed=$("$folder/readme")
     echo "installed.sh: README's program printed '$printed'" >&2
     exit 1
 }
-# shellcheck disable=SC2086
-$compiler -o "$folder/digits" "$examples"/digits/*.c $flags
+for example in digits glm pipeline; do
+    # shellcheck disable=SC2086
+    $compiler -o "$folder/$example" "$examples/$example"/*.c $flags
+done
 "$folder/digits" --data "$examples/digits" --epochs 1
-echo "3 passed, 0 failed, 0 skipped"
+"$folder/glm" --rows 2000 --steps 10
+"$folder/pipeline" --batches 20 --rows 16 --width 64 --threads 3
+echo "7 passed, 0 failed, 0 skipped"
