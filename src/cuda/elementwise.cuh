@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cuda/elementwise_args.h"
+#include "einkorn/dtype.h"
 
 #define EK_KERNEL extern "C" __global__ void __launch_bounds__(EK_CUDA_THREADS)
 #define EK_BOUNDED_KERNEL(blocks)                                                                  \
