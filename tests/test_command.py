@@ -108,7 +108,8 @@ class Listings(CommandTest):
         self.assertEqual(info["devices"][0]["name"], "cpu")
         self.assertIn("base", info["variants"])
         self.assertGreaterEqual(info["threads"], 1)
-        self.assertEqual(info["options"], {"host_to_device": False, "fallback": False})
+        self.assertEqual(info["options"], {"host_to_device": False, "fallback": False,
+                                           "sync_each_call": False})
         self.assertIn(info["version"], self.command("--version").stdout)
         self.assertIn("variants", self.command("info").stdout)
 
