@@ -34,6 +34,7 @@ cp "$build/bench/overhead" "$out/bench/"
 for test in $tests; do
     cp "$build/$test" "$out/tests/"
 done
+cp "$build/tests/plugin.so" "$out/tests/"
 find "$out" -maxdepth 2 -type f -perm -u+x ! -path '*/lib/*' -exec strip {} + \
     -exec ldd {} + |
     sed -n 's/.* => \(\/[^ ]*\).*/\1/p' | sort -u |

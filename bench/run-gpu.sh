@@ -110,6 +110,10 @@ step_check() {
         echo "-- ${program##*/}"
         ours EK_TEST_DEVICE=cuda CK_FORK=no timeout --foreground 200 "$program" || status=1
     done
+    echo "-- process"
+    ours sh tests/check_process.sh "$carry/tests" cpu cuda || status=1
+    echo "-- dlpack"
+    ours "$python" tests/test_dlpack.py "$carry/tests/plugin.so" || status=1
     return "$status"
 }
 

@@ -181,6 +181,7 @@ static ek_status check_recordable(const copy *copy)
 
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
 {
+    EK_ENTRY(queue, "ek_copy");
     copy copy = {.queue = queue};
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_copy: queue is null");

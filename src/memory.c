@@ -1,9 +1,11 @@
 #include "einkorn/memory.h"
 
+#include "entry.h"
 #include "program.h"
 
 ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory)
 {
+    EK_ENTRY(queue, "ek_alloc");
     if (!queue || !memory)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_alloc: %s is null", queue ? "memory" : "queue");
     if (bytes > (size_t)INT64_MAX)
@@ -19,6 +21,7 @@ ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory)
 
 ek_status ek_free(ek_queue *queue, void *memory)
 {
+    EK_ENTRY(queue, "ek_free");
     if (!memory)
         return EK_OK;
     if (!queue)
@@ -30,6 +33,7 @@ ek_status ek_free(ek_queue *queue, void *memory)
 
 ek_status ek_memory_use(ek_queue *queue, const void *memory)
 {
+    EK_ENTRY(queue, "ek_memory_use");
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "ek_memory_use: queue is null");
     const ek_backend *backend = ek_queue_device(queue)->backend;

@@ -98,6 +98,7 @@ int main(int argc, char **argv)
             return EXIT_FAILURE;
     } else if (wanted && strcmp(wanted, "cuda") == 0) {
         device_names[0] = device_names[1] = "cuda:0";
+        setenv("CK_FORK", "no", 1); /* CUDA is used below, and then works in no child */
         if (ek_device_count(EK_DEVICE_CUDA) > 1)
             device_names[1] = "cuda:1";
         if (ek_device_count(EK_DEVICE_CUDA) == 0) {

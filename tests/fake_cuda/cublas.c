@@ -100,7 +100,9 @@ cublasStatus_t CUBLASWINAPI cublasSetWorkspace_v2(cublasHandle_t handle, void *w
     REQUIRE(fake_needs_context(handle->context), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(bytes > 0 && on_device(handle, workspace, bytes), CUBLAS_STATUS_INVALID_VALUE);
     REQUIRE(!is_taken(workspace, handle), CUBLAS_STATUS_INVALID_VALUE);
+    pthread_mutex_lock(&fake_lock);
     handle->workspace = workspace;
+    pthread_mutex_unlock(&fake_lock);
     return CUBLAS_STATUS_SUCCESS;
 }
 
