@@ -339,6 +339,11 @@ class Op:
         return any(b.name == f"ek_{slot}_{self.name}_{loop.key}" for b in self.bodies)
 
     @property
+    def has_cuda(self) -> bool:
+        """True unless the template says that it has no CUDA variant."""
+        return bool(self.meta.get("cuda", True))
+
+    @property
     def has_quick(self) -> bool:
         """True if some loop has a quick way for usual arguments."""
         return any(self.has("usual", loop) for loop in self.loops)

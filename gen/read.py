@@ -18,7 +18,7 @@ from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype
                        Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
-    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless"})
+    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless", "cuda"})
 
 # Keys with a text, and with a list of texts.
 TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc",
@@ -161,8 +161,9 @@ class _Checker:
         for value in ulp.values() if isinstance(ulp, dict) else [ulp]:
             if not isinstance(value, (int, float)):
                 raise self.fail("'ulp' must be a number, or a dictionary of numbers by dtype")
-        if not isinstance(self.literal.get("signless", False), bool):
-            raise self.fail("'signless' must be True or False")
+        for key in ("signless", "cuda"):
+            if not isinstance(self.literal.get(key, False), bool):
+                raise self.fail(f"'{key}' must be True or False")
         for key in sorted(CHOICES.keys() & self.literal.keys()):
             if self.literal[key] not in CHOICES[key]:
                 raise self.fail(f"unknown {key} '{self.literal[key]}': allowed are "

@@ -77,6 +77,8 @@ def outputs_of(op: Op, tree: Tree) -> dict[str, Path]:
         names.remove("body.h")
     if op.meta.get("library"):  # has no kernels of its own
         names.remove("cuda.cu")
+    if not op.has_cuda:
+        names = [name for name in names if not name.startswith("cuda.")]
     return {name: Path(OUTPUTS[name].format(op=op.name)) for name in names
             if tree.skeleton(op.kind, name)}
 

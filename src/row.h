@@ -14,9 +14,12 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
 #    define EK_X86(...)
 #endif
 
-#if EK_HAVE_CUDA
+/* A row that begins with EK_NO_CUDA has no cells for CUDA. */
+#if EK_HAVE_CUDA && !defined EK_NO_CUDA
+#    define EK_ROW_CUDA 1
 #    define EK_GPU(...) __VA_ARGS__
 #else
+#    define EK_ROW_CUDA 0
 #    define EK_GPU(...)
 #endif
 
@@ -27,7 +30,7 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
     EK_GPU(ek_status name##__cuda args;)
 
 /* A row's column: one cell a variant. */
-#if EK_HAVE_X86 && EK_HAVE_CUDA
+#if EK_HAVE_X86 && EK_ROW_CUDA
 #    define EK_CELLS(name, missing)                                                                \
         {                                                                                          \
             name##__base, name##__avx2, name##__avx512, missing, name##__cuda                      \
@@ -37,7 +40,7 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
         {                                                                                          \
             name##__base, name##__avx2, name##__avx512, missing, missing                           \
         }
-#elif EK_HAVE_CUDA
+#elif EK_ROW_CUDA
 #    define EK_CELLS(name, missing)                                                                \
         {                                                                                          \
             name##__base, missing, missing, missing, name##__cuda                                  \
@@ -55,7 +58,7 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
     EK_X86(extern type name##__avx2[]; extern type name##__avx512[];)                              \
     EK_GPU(extern const struct ek_cuda_kernels name##__cuda;)
 
-#if EK_HAVE_X86 && EK_HAVE_CUDA
+#if EK_HAVE_X86 && EK_ROW_CUDA
 #    define EK_TABLES(name)                                                                        \
         {                                                                                          \
             name##__base, name##__avx2, name##__avx512, 0, &name##__cuda                           \
@@ -65,7 +68,7 @@ ek_status ek_refuse_variant(const char *call, const ek_queue *queue);
         {                                                                                          \
             name##__base, name##__avx2, name##__avx512, 0, 0                                       \
         }
-#elif EK_HAVE_CUDA
+#elif EK_ROW_CUDA
 #    define EK_TABLES(name)                                                                        \
         {                                                                                          \
             name##__base, 0, 0, 0, &name##__cuda                                                   \

@@ -115,12 +115,13 @@ class ErrorsTest(GeneratorTest):
 
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
-                    "unknown key 'color': allowed are bits, brief, domain, dtypes, edges, kind, "
+                    "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, kind, "
                     "out, reference, signless, ulp")
 
-    def test_signless(self) -> None:
-        self.refuse(GOOD.replace('"brief"', '"signless": 1, "brief"'), 2,
-                    "'signless' must be True or False")
+    def test_switches(self) -> None:
+        for key in ("cuda", "signless"):
+            self.refuse(GOOD.replace('"brief"', f'"{key}": 1, "brief"'), 2,
+                        f"'{key}' must be True or False")
 
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
@@ -302,6 +303,20 @@ class OutputTest(GeneratorTest):
                       made["ops.mk"])
         for name in ("row/thrice.c", "cpu/thrice.c"):
             self.assertNotIn(str(self.dir), made[name])
+
+    def test_without_cuda(self) -> None:
+        self.write(GOOD)
+        with_cuda = self.made()
+        self.write(GOOD.replace('"brief"', '"cuda": False, "brief"'))
+        for path in (self.out / "cuda").glob("*"):
+            path.unlink()
+        made = self.made()
+        self.assertEqual(set(with_cuda) - set(made), {"cuda/twice.c", "cuda/twice.cu"})
+        self.assertNotIn("EK_NO_CUDA", with_cuda["row/twice.c"])
+        self.assertLess(made["row/twice.c"].index("#define EK_NO_CUDA 1"),
+                        made["row/twice.c"].index("#include"))
+        self.assertIn("cuda/twice.o", with_cuda["ops.mk"])
+        self.assertNotIn("cuda/twice.o", made["ops.mk"])
 
     def test_half_types_share_a_body(self) -> None:
         self.write(GOOD)
