@@ -14,6 +14,7 @@
 #include "einkorn/memory.h"
 #include "einkorn/program.h"
 #include "einkorn/queue.h"
+#include "layout.h"
 
 typedef struct ek_backend {
     ek_device_type type;
@@ -59,20 +60,23 @@ typedef struct ek_backend {
     ek_status (*event_query)(ek_event *event, int *reached);
     ek_status (*event_elapsed)(ek_event *start, ek_event *end, double *nanoseconds);
 
-    /* Bytes between two devices or a device and the host, in queue order; the queue is of this
-     * backend. `rows` runs of `width` bytes each, `dst_pitch` and `src_pitch` bytes apart. */
+    /* Whether work in queue order may use this host memory. The CPU's has no such work, and does
+     * without this and the two that follow. */
+    bool (*is_pinned)(ek_device_type type, const void *memory);
+    /* Bytes between the queue's device and the host, in queue order, `rows` runs of `width` bytes
+     * each, `dst_pitch` and `src_pitch` bytes apart. Pageable memory is waited for. */
     ek_status (*transfer)(ek_queue *queue, void *dst, int64_t dst_pitch, ek_device_type dst_type,
-                          int32_t dst_index, const void *src, int64_t src_pitch,
-                          ek_device_type src_type, int32_t src_index, int64_t width, int64_t rows);
+                          const void *src, int64_t src_pitch, ek_device_type src_type,
+                          int64_t width, int64_t rows);
+    /* Elements between host memory of any layout, data[1], and memory of the queue's device that
+     * the layout visits in order, data[0]. The host's has been read or written on return. */
+    ek_status (*stage)(ek_queue *queue, const char *call, const ek_layout *layout, int64_t element,
+                       bool to_device);
 
     /* Makes an empty program and sends the queue's calls there. record_end stops that, whatever
      * else fails, and makes the program ready to run unless it is incomplete (program->failed). */
     ek_status (*record_begin)(ek_queue *queue, ek_program **program);
     ek_status (*record_end)(ek_queue *queue, ek_program *program);
-    /* Refuses a transfer that a program cannot hold. (null on the CPU, which has none) */
-    ek_status (*record_transfer)(ek_queue *queue, const void *dst, ek_device_type dst_type,
-                                 int32_t dst_index, const void *src, ek_device_type src_type,
-                                 int32_t src_index);
     /* A block while a program is recorded, for the program or for the queue. */
     ek_status (*program_take)(ek_program *program, size_t bytes, ek_block **block);
     ek_status (*program_run)(ek_queue *queue, const ek_program *program);
@@ -119,6 +123,9 @@ static inline ek_queue_base *ek_queue_base_of(const ek_queue *queue)
 {
     return (ek_queue_base *)queue;
 }
+
+/* Opens a queue without options, for the library's own use: reads no environment. */
+ek_status ek_queue_make(ek_device *device, void *stream, ek_queue **queue);
 
 /* One more count for an object that keeps the device. Whoever calls has one. */
 void ek_device_retain(ek_device *device);

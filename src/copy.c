@@ -1,6 +1,10 @@
-/* ek_copy: from any device to any device. On one device it is an elementwise operation. Between
- * two, memory is moved in runs that are contiguous on both sides; what has no such runs is packed
- * on the source's side first and unpacked on the destination's. */
+/* Note [Copies between devices]
+ *
+ * On one device ek_copy is an elementwise operation. Between the host and a GPU elements pass in
+ * the order of the host's memory, without gaps, and each once however often it is repeated: so a
+ * dense host array, transposed or reversed or not, is moved as it lies, and what must be rearranged
+ * is rearranged by the GPU, whose memory is a hundred times faster. Only gaps in host memory are
+ * the host's to leave out or to keep. Between two GPUs they pass in the order of the source. */
 #include <stdlib.h>
 
 #include "cpu/features.h"
@@ -9,6 +13,11 @@
 #include "elementwise.h"
 #include "move.h"
 #include "program.h"
+#if EK_HAVE_CUDA
+#    include "cuda/away.h"
+#endif
+
+static const char call[] = "ek_copy";
 
 enum { DST, SRC };
 
@@ -16,196 +25,271 @@ typedef struct copy {
     ek_queue *queue;
     ek_operand side[2];
     ek_layout layout;
-    int32_t loop;
     int64_t element; /* bytes */
 } copy;
 
-/* True if the layout visits the side's elements one after the other. */
-static bool in_order(const ek_layout *layout, int side)
+/* dst from src by the operation's kernel, on the device of `queue`, where both are. */
+static ek_status run_kernel(ek_queue *queue, const ek_operand *dst, const ek_operand *src)
 {
-    int64_t step = 1;
-    for (int32_t d = layout->ndim - 1; d >= 0; d--) {
-        if (layout->stride[d][side] != step)
-            return false;
-        step *= layout->shape[d];
-    }
-    return true;
+    const ek_operand side[2] = {*dst, *src};
+    ek_layout layout;
+    EK_TRY(ek_layout_init_stretched(call, 2, side, &layout));
+    /* The row has every dtype, in the enum's order. */
+    return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)dst->dtype, &layout);
 }
 
-/* Copies within the host by way of the operation's own CPU kernel. */
-static ek_status run_on_host(const copy *copy, const ek_layout *layout)
-{
-    ek_queue_base host = {.head = {.variant = ek_cpu_best_variant()}, .threads = 1};
-    return ek_elementwise_run(&host.head, &ek_op_copy.info, copy->loop, layout);
-}
+#if EK_HAVE_CUDA
 
-/* The layout with one side replaced by packed memory. */
-static ek_layout packed(const copy *copy, int side, void *memory)
+/* Memory of the queue's device for an operand that ek_mirror described. */
+static ek_status alloc(ek_queue *queue, int64_t count, int64_t first, ek_operand *operand,
+                       void **memory)
 {
-    ek_layout layout = copy->layout;
-    int64_t step = 1;
-    for (int32_t d = layout.ndim - 1; d >= 0; d--) {
-        layout.stride[d][side] = step;
-        step *= layout.shape[d];
-    }
-    layout.data[side] = memory;
-    return layout;
-}
-
-/* True if moving it as it is pays: contiguous runs, and rows that a pitched transfer can take. */
-static bool has_runs(const ek_layout *layout)
-{
-    int32_t inner = layout->ndim - 1;
-    if (inner < 0)
-        return true;
-    for (int side = DST; side <= SRC; side++) {
-        if (layout->stride[inner][side] != 1)
-            return false;
-        if (inner >= 1 && layout->stride[inner - 1][side] < layout->shape[inner])
-            return false;
-    }
-    return true;
-}
-
-/* Packed memory where the side's own is. */
-static ek_status room(const copy *copy, int side, size_t bytes, void **memory)
-{
-    if (ek_on_host(&copy->side[side])) {
-        *memory = malloc(bytes);
-        return *memory ? EK_OK
-                       : ek_fail(EK_OUT_OF_MEMORY, "ek_copy: no host memory for %zu bytes", bytes);
-    }
-    if (!ek_belongs(&copy->side[side], ek_queue_device(copy->queue)))
-        return ek_fail(EK_DEVICE_MISMATCH,
-                       "ek_copy: %s is not in C order on a device that is not the queue's: pack it "
-                       "with a queue of its own device first",
-                       copy->side[side].name);
-    return ek_alloc(copy->queue, bytes, memory);
-}
-
-static ek_status give_back(const copy *copy, int side, void *memory)
-{
-    if (!ek_on_host(&copy->side[side]))
-        return ek_free(copy->queue, memory);
-    free(memory);
+    int64_t size = (int64_t)ek_dtype_size(operand->dtype);
+    EK_TRY(ek_alloc(queue, (size_t)(count * size), memory));
+    operand->data = (char *)*memory + first * size;
     return EK_OK;
 }
 
-/* Runs the copy kernel where the side's memory is. */
-static ek_status rearrange(const copy *copy, int side, const ek_layout *layout)
+/* Passes the status of a call through, or that of freeing what it used. */
+static ek_status after_free(ek_queue *queue, void *memory, ek_status status)
 {
-    if (!ek_on_host(&copy->side[side]))
-        return ek_elementwise_run(copy->queue, &ek_op_copy.info, copy->loop, layout);
-    /* The host must not overtake what the queue was told before: it may write to this memory. */
-    if (side == SRC)
-        EK_TRY(ek_queue_sync(copy->queue));
-    return run_on_host(copy, layout);
+    ek_status freed = ek_free(queue, memory);
+    return status != EK_OK ? status : freed;
 }
 
-/* Moves packed memory. Where the host packed it or will unpack it, `wait`: it must be there before
- * the host unpacks it and stay while it is read. */
-static ek_status move_packed(const copy *copy, void *dst, void *src, bool wait)
+static ek_status copy_in(ek_queue *queue, const ek_operand *dst, const ek_operand *src)
 {
-    ek_layout flat;
-    flat.operands = 2;
-    flat.ndim = 1;
-    flat.size = flat.shape[0] = copy->layout.size;
-    flat.stride[0][DST] = flat.stride[0][SRC] = 1;
-    flat.data[DST] = dst;
-    flat.data[SRC] = src;
-    EK_TRY(ek_move_layout(copy->queue, &copy->side[DST], &copy->side[SRC], &flat));
-    return wait ? ek_queue_sync(copy->queue) : EK_OK;
-}
-
-static ek_status move_rearranged(const copy *copy)
-{
-    size_t bytes = (size_t)(copy->layout.size * copy->element);
-    void *memory[2] = {copy->layout.data[DST], copy->layout.data[SRC]};
-    bool packs[2] = {!in_order(&copy->layout, DST), !in_order(&copy->layout, SRC)};
-    bool owns[2] = {false, false}, wait = false;
-    ek_status status = EK_OK;
-    for (int side = DST; side <= SRC && status == EK_OK; side++) {
-        if (!packs[side])
-            continue;
-        status = room(copy, side, bytes, &memory[side]);
-        owns[side] = status == EK_OK;
-        wait |= ek_on_host(&copy->side[side]);
+    ek_operand packed;
+    int64_t first, count = ek_mirror(src, dst->device_type, dst->device_index, &packed, &first);
+    void *memory;
+    if (ek_same_layout(&packed, dst)) {
+        packed.data = dst->data;
+        return ek_move(queue, call, &packed, src);
     }
-    if (status == EK_OK && packs[SRC]) {
-        ek_layout pack = packed(copy, DST, memory[SRC]);
-        status = rearrange(copy, SRC, &pack);
-    }
+    EK_TRY(alloc(queue, count, first, &packed, &memory));
+    ek_status status = ek_move(queue, call, &packed, src);
     if (status == EK_OK)
-        status = move_packed(copy, memory[DST], memory[SRC], wait);
-    if (status == EK_OK && packs[DST]) {
-        ek_layout unpack = packed(copy, SRC, memory[DST]);
-        status = rearrange(copy, DST, &unpack);
+        status = run_kernel(queue, dst, &packed);
+    return after_free(queue, memory, status);
+}
+
+/* To host memory that repeats nothing. */
+static ek_status copy_out_once(ek_queue *queue, const ek_operand *dst, const ek_operand *src)
+{
+    ek_operand packed;
+    int64_t first, count = ek_mirror(dst, src->device_type, src->device_index, &packed, &first);
+    void *memory;
+    if (ek_same_layout(&packed, src)) {
+        packed.data = src->data;
+        return ek_move(queue, call, dst, &packed);
     }
-    for (int side = DST; side <= SRC; side++) {
-        ek_status freed = owns[side] ? give_back(copy, side, memory[side]) : EK_OK;
-        status = status == EK_OK ? freed : status;
+    EK_TRY(alloc(queue, count, first, &packed, &memory));
+    ek_status status = run_kernel(queue, &packed, src);
+    if (status == EK_OK)
+        status = ek_move(queue, call, dst, &packed);
+    return after_free(queue, memory, status);
+}
+
+/* The part of dst that src fills before it is repeated. Returns false if that is all. */
+static bool first_part(const ek_operand *dst, const ek_operand *src, ek_operand *part,
+                       int64_t *shape)
+{
+    bool repeats = false;
+    *part = *dst;
+    part->shape = shape;
+    part->size = 1;
+    for (int32_t d = 0; d < dst->ndim; d++) {
+        int32_t at = d - (dst->ndim - src->ndim);
+        bool repeated = at < 0 || src->shape[at] != dst->shape[d] || src->stride[at] == 0;
+        shape[d] = repeated ? 1 : dst->shape[d];
+        part->size *= shape[d];
+        repeats |= repeated && dst->shape[d] != 1;
     }
+    return repeats;
+}
+
+/* Repeats on the host what came there once. */
+static ek_status spread(ek_queue *queue, const ek_operand *dst, const ek_operand *part,
+                        const ek_operand *src)
+{
+    ek_operand once, few = *src;
+    int64_t first, count = ek_mirror(part, EK_DEVICE_CPU, 0, &once, &first);
+    int64_t size = (int64_t)ek_dtype_size(dst->dtype), shape[EK_MAX_NDIM];
+    void *memory = malloc((size_t)(count * size));
+    if (!memory)
+        return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory for %lld bytes", call,
+                       (long long)(count * size));
+    once.data = (char *)memory + first * size;
+    few.shape = shape;
+    few.size = part->size;
+    for (int32_t d = 0; d < src->ndim; d++)
+        shape[d] = part->shape[dst->ndim - src->ndim + d];
+    ek_status status = copy_out_once(queue, &once, &few);
+    if (status == EK_OK) {
+        ek_queue_base host = {.head = {.variant = ek_cpu_best_variant()},
+                              .threads = ek_queue_threads(queue)};
+        status = run_kernel(&host.head, dst, &once);
+    }
+    free(memory);
     return status;
 }
 
-static ek_status check_queue(const copy *copy)
+static ek_status copy_out(ek_queue *queue, const ek_operand *dst, const ek_operand *src)
 {
-    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
-    char to[64], from[64];
-    bool fits = ek_queue_device(copy->queue)->type == EK_DEVICE_CPU
-                    ? ek_on_host(dst) && ek_on_host(src)
-                    : ek_belongs(dst, ek_queue_device(copy->queue)) ||
-                          ek_belongs(src, ek_queue_device(copy->queue));
-    if (fits)
-        return EK_OK;
-    return ek_fail(EK_DEVICE_MISMATCH, "ek_copy: queue is of %s: dst is on %s and src on %s",
-                   ek_queue_device(copy->queue)->name, ek_place_text(dst, to),
-                   ek_place_text(src, from));
+    ek_operand part;
+    int64_t shape[EK_MAX_NDIM];
+    if (first_part(dst, src, &part, shape))
+        return spread(queue, dst, &part, src);
+    return copy_out_once(queue, dst, src);
 }
 
 /* When a program runs, the host does nothing but start it. */
 static ek_status check_recordable(const copy *copy)
 {
+    bool out = ek_on_host(&copy->side[DST]);
+    const ek_operand *host = &copy->side[out ? DST : SRC];
+    ek_operand packed, part;
+    int64_t first, shape[EK_MAX_NDIM];
+    ek_mirror(host, host->device_type, host->device_index, &packed, &first);
+    if (!ek_same_layout(host, &packed))
+        return ek_fail(EK_UNSUPPORTED,
+                       "%s: queue is recording: %s has gaps in host memory, which would have to be "
+                       "left out or kept at every run",
+                       call, host->name);
+    if (out && first_part(&copy->side[DST], &copy->side[SRC], &part, shape))
+        return ek_fail(EK_UNSUPPORTED,
+                       "%s: queue is recording: dst repeats src on the host, which would have to "
+                       "do so at every run",
+                       call);
+    return EK_OK;
+}
+
+static ek_status between_host_and_device(const copy *copy)
+{
     const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
-    for (int side = DST; side <= SRC && !has_runs(&copy->layout); side++) {
-        if (ek_on_host(&copy->side[side]) && !in_order(&copy->layout, side))
-            return ek_fail(EK_UNSUPPORTED,
-                           "ek_copy: queue is recording: %s is not in C order on the host, which "
-                           "would have to rearrange it at every run",
-                           copy->side[side].name);
+    bool out = ek_on_host(dst), recording = ek_recording(copy->queue);
+    const ek_operand *host = out ? dst : src;
+    if (EK_UNLIKELY(recording)) {
+        EK_TRY(ek_check_recorded(copy->queue, call, host));
+        if (ek_has_runs(&copy->layout))
+            return ek_move_runs(copy->queue, dst, src, &copy->layout);
+        EK_TRY(check_recordable(copy));
     }
-    return ek_queue_device(copy->queue)
-        ->backend->record_transfer(copy->queue, dst->data, dst->device_type, dst->device_index,
-                                   src->data, src->device_type, src->device_index);
+    if (ek_suits_driver(copy->queue, &copy->layout, host))
+        return ek_move_runs(copy->queue, dst, src, &copy->layout);
+    return out ? copy_out(copy->queue, dst, src) : copy_in(copy->queue, dst, src);
+}
+
+/* ---- between two GPUs */
+
+/* The ends of a copy: the queue of each GPU, and memory of each if its side is not packed. */
+typedef struct ends {
+    ek_queue *to, *from;
+    ek_cuda_away *away;
+    void *to_memory, *from_memory;
+} ends;
+
+static ek_status pass(const copy *copy, ends *e)
+{
+    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    ek_operand sent, got;
+    int64_t first, count = ek_mirror(src, src->device_type, src->device_index, &sent, &first);
+    sent.data = src->data;
+    if (!ek_same_layout(&sent, src)) {
+        ek_operand once = *src;
+        int64_t shape[EK_MAX_NDIM];
+        EK_TRY(alloc(e->from, count, first, &sent, &e->from_memory));
+        for (int32_t d = 0; d < src->ndim; d++)
+            shape[d] = src->stride[d] == 0 ? 1 : src->shape[d];
+        ek_operand into = sent;
+        once.shape = into.shape = shape;
+        once.size = into.size = count;
+        EK_TRY(run_kernel(e->from, &into, &once));
+    }
+    got = sent;
+    got.device_type = dst->device_type;
+    got.device_index = dst->device_index;
+    got.data = dst->data;
+    bool packed = ek_same_layout(&got, dst);
+    if (!packed)
+        EK_TRY(alloc(e->to, count, first, &got, &e->to_memory));
+    int64_t offset = first * copy->element;
+    EK_TRY(ek_cuda_away_copy(copy->queue, e->away, (char *)got.data - offset,
+                             (char *)sent.data - offset, (size_t)(count * copy->element),
+                             e->from == copy->queue));
+    return packed ? EK_OK : run_kernel(e->to, dst, &got);
+}
+
+static ek_status between_devices(const copy *copy)
+{
+    ek_queue *queue = copy->queue;
+    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    bool sends = ek_belongs(src, ek_queue_device(queue));
+    ends e = {.to_memory = NULL, .from_memory = NULL};
+    if (EK_UNLIKELY(ek_recording(queue)))
+        return ek_fail(EK_UNSUPPORTED,
+                       "%s: queue is recording: a program cannot copy from one GPU to another",
+                       call);
+    EK_TRY(ek_cuda_away_get(queue, sends ? dst->device_index : src->device_index, &e.away));
+    e.from = sends ? queue : e.away->queue;
+    e.to = sends ? e.away->queue : queue;
+    EK_TRY(ek_cuda_away_begin(queue, e.away));
+    ek_status status = pass(copy, &e);
+    if (e.from_memory)
+        status = after_free(e.from, e.from_memory, status);
+    if (e.to_memory)
+        status = after_free(e.to, e.to_memory, status);
+    ek_status ended = ek_cuda_away_end(queue, e.away);
+    return status != EK_OK ? status : ended;
+}
+
+static ek_status between(const copy *copy)
+{
+    if (ek_on_host(&copy->side[DST]) || ek_on_host(&copy->side[SRC]))
+        return between_host_and_device(copy);
+    return between_devices(copy);
+}
+
+#endif
+
+static ek_status check_queue(const copy *copy)
+{
+    const ek_device *device = ek_queue_device(copy->queue);
+    const ek_operand *dst = &copy->side[DST], *src = &copy->side[SRC];
+    char to[64], from[64];
+    bool known = device->type != EK_DEVICE_CPU &&
+                 (ek_on_host(dst) || dst->device_type == device->type) &&
+                 (ek_on_host(src) || src->device_type == device->type) &&
+                 (ek_belongs(dst, device) || ek_belongs(src, device));
+    if (known || (ek_belongs(dst, device) && ek_belongs(src, device)))
+        return EK_OK;
+    return ek_fail(EK_DEVICE_MISMATCH, "%s: queue is of %s: dst is on %s and src on %s", call,
+                   device->name, ek_place_text(dst, to), ek_place_text(src, from));
 }
 
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
 {
     EK_ENTRY(queue, "ek_copy");
     copy copy = {.queue = queue};
+    ek_operand *to = &copy.side[DST], *from = &copy.side[SRC];
     if (!queue)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_copy: queue is null");
-    EK_TRY(ek_operand_read("ek_copy", "dst", dst, &copy.side[DST]));
-    EK_TRY(ek_operand_read("ek_copy", "src", src, &copy.side[SRC]));
-    if (copy.side[DST].dtype != copy.side[SRC].dtype)
-        return ek_fail(EK_DTYPE_MISMATCH, "ek_copy: src is %s: dst is %s; ek_cast converts",
-                       ek_dtype_name(copy.side[SRC].dtype), ek_dtype_name(copy.side[DST].dtype));
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: queue is null", call);
+    EK_TRY(ek_operand_read(call, "dst", dst, to));
+    EK_TRY(ek_operand_read(call, "src", src, from));
+    if (to->dtype != from->dtype)
+        return ek_fail(EK_DTYPE_MISMATCH, "%s: src is %s: dst is %s; ek_cast converts", call,
+                       ek_dtype_name(from->dtype), ek_dtype_name(to->dtype));
     EK_TRY(check_queue(&copy));
-    ek_operand_use(queue, &copy.side[DST]);
-    ek_operand_use(queue, &copy.side[SRC]);
-    EK_TRY(ek_layout_init_stretched("ek_copy", 2, copy.side, &copy.layout));
+    ek_operand_use(queue, to);
+    ek_operand_use(queue, from);
+    EK_TRY(ek_layout_init_stretched(call, 2, copy.side, &copy.layout));
     if (copy.layout.size == 0)
         return EK_OK;
-    copy.loop = (int32_t)copy.side[DST].dtype; /* the row has every dtype, in the enum's order */
-    copy.element = (int64_t)ek_dtype_size(copy.side[DST].dtype);
-    bool same_place = (ek_on_host(&copy.side[DST]) && ek_on_host(&copy.side[SRC])) ||
-                      (ek_belongs(&copy.side[DST], ek_queue_device(queue)) &&
-                       ek_belongs(&copy.side[SRC], ek_queue_device(queue)));
-    if (same_place)
-        return ek_elementwise_run(queue, &ek_op_copy.info, copy.loop, &copy.layout);
-    if (EK_UNLIKELY(ek_recording(queue)))
-        EK_TRY(check_recordable(&copy));
-    if (has_runs(&copy.layout))
-        return ek_move_layout(queue, &copy.side[DST], &copy.side[SRC], &copy.layout);
-    return move_rearranged(&copy);
+    copy.element = (int64_t)ek_dtype_size(to->dtype);
+#if EK_HAVE_CUDA
+    const ek_device *device = ek_queue_device(queue);
+    if (!ek_belongs(to, device) || !ek_belongs(from, device))
+        return between(&copy);
+#endif
+    return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)to->dtype, &copy.layout);
 }

@@ -7,6 +7,13 @@
 /* More than any machine has: OpenMP ends the process if it cannot start as many as it is told. */
 enum { MOST_THREADS = 4096 };
 
+ek_status ek_queue_make(ek_device *device, void *stream, ek_queue **queue)
+{
+    EK_TRY(device->backend->queue_open(device, stream, queue));
+    ek_device_retain(device);
+    return EK_OK;
+}
+
 static ek_status open_queue(const char *call, ek_device *device, void *stream, ek_queue **queue)
 {
     if (!device || !queue)
@@ -14,8 +21,7 @@ static ek_status open_queue(const char *call, ek_device *device, void *stream, e
     uint32_t options;
     EK_TRY(ek_options_read(call, &options));
     ek_queue *fresh = NULL;
-    EK_TRY(device->backend->queue_open(device, stream, &fresh));
-    ek_device_retain(device);
+    EK_TRY(ek_queue_make(device, stream, &fresh));
     ek_status status = ek_queue_set_options(fresh, options);
     if (status != EK_OK) {
         ek_queue_close(fresh);

@@ -85,6 +85,14 @@ END_TEST
 
 /* ---- operands of other devices */
 
+/* Bytes of a device's memory that are given out. */
+static size_t in_use(const ek_queue *queue)
+{
+    ek_memory_info info;
+    EK_MUST(ek_memory_stats(ek_queue_device(queue), &info));
+    return info.in_use;
+}
+
 typedef struct operands {
     ek_queue *queue, *other;
     int64_t shape[2];
@@ -243,10 +251,10 @@ START_TEST(host_inputs_are_copied_in)
             x.device.index = 0;
             const ek_array *in[] = {&x, &x};
             seen s = {&x, layouts[i].zeros, 0};
-            int alive = fake.alive();
+            size_t before = in_use(queue);
             EK_MUST(ek_call(look, queue, &ek_op_add.info, in, &s, NULL));
             ck_assert_int_eq(s.calls, 1);
-            ck_assert_int_eq(fake.alive(), alive);
+            ck_assert_uint_eq(in_use(queue), before);
             ck_assert_ptr_eq(fake_current(), mine);
         }
     }
@@ -275,8 +283,6 @@ START_TEST(every_kind_takes_host_inputs)
     ek_array index = ek_array_view(o.x + 6, EK_I64, ek_queue_device(o.queue), 1, one);
     ek_array halves = ek_array_view(o.x + 6, EK_F16, ek_queue_device(o.queue), 2, o.shape);
     int32_t last = 1;
-    EK_MUST(ek_queue_set_options(o.queue, EK_HOST_TO_DEVICE));
-    int alive = fake.alive();
     for (int option = 1; option >= 0; option--) {
         EK_MUST(ek_queue_set_options(o.queue, option ? EK_HOST_TO_DEVICE : 0));
         ek_queue *q = o.queue;
@@ -324,7 +330,6 @@ START_TEST(every_kind_takes_host_inputs)
             ck_assert_msg((fake.kernels() > kernels) == option, "call %d", call);
         }
     }
-    ck_assert_int_le(fake.alive(), alive + 2); /* a workspace, and cuBLAS's */
     close_operands(&o);
 }
 END_TEST
@@ -338,18 +343,19 @@ START_TEST(refused_calls_give_back)
     ek_array x = o.on_host;
     float *odd = (float *)((char *)o.host + 1);
     EK_MUST(ek_queue_set_options(o.queue, EK_HOST_TO_DEVICE));
-    int alive = fake.alive(), kernels = fake.kernels();
+    size_t before = in_use(o.queue);
+    int kernels = fake.kernels();
     EK_MUST_REFUSE(ek_add(o.queue, &o.on_host, &o.far, &o.out), EK_DEVICE_MISMATCH, "y is on");
     x.shape = wrong;
     x.data = NULL;
     EK_MUST_REFUSE(ek_add(o.queue, &o.on_host, &x, &o.out), EK_INVALID_ARGUMENT, "y has no data");
     EK_MUST_REFUSE(ek_add(o.queue, &o.on_host, NULL, &o.out), EK_INVALID_ARGUMENT, "y is null");
-    fake.fail_call("cuMemAllocFromPoolAsync", 2, CUDA_ERROR_OUT_OF_MEMORY);
-    EK_MUST_REFUSE(ek_add(o.queue, &o.on_host, &o.pinned, &o.out), EK_OUT_OF_MEMORY, "no room");
-    fake.fail_call("cuMemAllocFromPoolAsync", 0, 0);
+    EK_MUST(ek_memory_set_limit(ek_queue_device(o.queue), 0));
+    EK_MUST_REFUSE(ek_add(o.queue, &o.on_host, &o.pinned, &o.out), EK_OUT_OF_MEMORY, "ek_alloc");
+    EK_MUST(ek_memory_set_limit(ek_queue_device(o.queue), SIZE_MAX));
     fake.fail_call("cuMemcpyAsync", 2, CUDA_ERROR_UNKNOWN);
     EK_MUST_REFUSE(ek_add(o.queue, &o.on_host, &o.pinned, &o.out), EK_DEVICE_ERROR, "another");
-    ck_assert_int_eq(fake.alive(), alive);
+    ck_assert_uint_eq(in_use(o.queue), before);
     ck_assert_int_eq(fake.kernels(), kernels);
     x = o.on_host; /* host memory may be anywhere: it is aligned where it arrives */
     x.data = odd;
@@ -389,6 +395,37 @@ START_TEST(options_on_the_cpu)
     EK_MUST_REFUSE(ek_add(queue, &o.near, &o.on_host, &out), EK_DEVICE_MISMATCH,
                    "ek_add: x is on cuda:0: the queue's device is cpu; ek_copy moves it");
     ek_queue_close(queue);
+    close_operands(&o);
+}
+END_TEST
+
+/* An array is copied to the device once, and never where it is there. */
+START_TEST(arrays_of_the_device)
+{
+    operands o = open_operands();
+    view_operands(&o);
+    ek_array array;
+    bool made = true;
+    int calls = fake.calls(NULL);
+    EK_MUST(ek_asarray(o.queue, EK_F32, &o.near, &array, &made));
+    ck_assert(!made);
+    ck_assert_mem_eq(&array, &o.near, sizeof array);
+    ck_assert_int_eq(fake.calls(NULL), calls);
+    const ek_array *sources[] = {&o.on_host, &o.pinned, &o.far};
+    memcpy(o.y, o.host, sizeof o.host);
+    for (int i = 0; i < 3; i++) {
+        EK_MUST(ek_asarray(o.queue, EK_F32, sources[i], &array, &made));
+        ck_assert(made);
+        ck_assert_int_eq(array.device.type, EK_DEVICE_CUDA);
+        ck_assert_int_eq(array.device.index, 0);
+        ck_assert_mem_eq(array.data, o.host, sizeof o.host);
+        EK_MUST(ek_array_free(o.queue, &array));
+    }
+    EK_MUST(ek_asarray(o.queue, EK_F16, &o.on_host, &array, &made));
+    ck_assert_str_eq(fake.last_launch().kernel, "ek_cast_f32_f16");
+    EK_MUST(ek_array_free(o.queue, &array));
+    fake.fail_call("cuMemcpyAsync", 1, CUDA_ERROR_UNKNOWN);
+    ck_assert_int_eq(ek_asarray(o.queue, EK_F16, &o.on_host, &array, &made), EK_DEVICE_ERROR);
     close_operands(&o);
 }
 END_TEST
@@ -461,7 +498,7 @@ START_TEST(fallback_is_asked_for)
                    "with EK_FALLBACK an array call runs it on the CPU");
     ck_assert_int_eq(ek_fallback_count(o.queue), 0);
     EK_MUST(ek_queue_set_options(o.queue, EK_FALLBACK));
-    int alive = fake.alive();
+    size_t before = in_use(o.queue);
     for (int time = 1; time <= 3; time++) {
         memset(o.x + 6, 0, 6 * sizeof *o.x);
         EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out));
@@ -479,7 +516,7 @@ START_TEST(fallback_is_asked_for)
     EK_MUST(ek_add(o.queue, &o.near, &o.near, &o.out)); /* has a kernel */
     ck_assert_int_eq(ek_fallback_count(o.queue), 4);
     ck_assert_int_eq(fake.kernels(), 1);
-    ck_assert_int_eq(fake.alive(), alive);
+    ck_assert_uint_eq(in_use(o.queue), before);
     EK_MUST(ek_fallback_announce(o.queue, NULL, NULL));
     EK_MUST(ek_apply(o.queue, &sum.info, in, 0, NULL, &scalar));
     ck_assert_int_eq(heard.count, 2);
@@ -578,6 +615,7 @@ static Suite *mixed_suite(void)
     tcase_add_test(operands, refused_calls_give_back);
     tcase_add_test(operands, options_cost_no_driver_call);
     tcase_add_test(operands, options_on_the_cpu);
+    tcase_add_test(operands, arrays_of_the_device);
     tcase_add_test(operands, programs_with_host_inputs);
     suite_add_tcase(suite, operands);
     TCase *fallback = tcase_create("fallback");

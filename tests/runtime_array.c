@@ -197,6 +197,75 @@ START_TEST(allocation_is_refused)
 }
 END_TEST
 
+START_TEST(empty_like)
+{
+    float cells[6];
+    int64_t shape[] = {2, 3}, other[] = {4, 0, 5}, turned[] = {1, 2};
+    ek_array like = ek_array_view(cells, EK_F32, ek_cpu, 2, shape), made = {0};
+    like.strides = turned;
+    EK_MUST(ek_empty_like(ek_cpu_queue, &like, EK_SAME_SHAPE, NULL, &made));
+    ck_assert_int_eq(made.ndim, 2);
+    ck_assert_int_eq(made.shape[1], 3);
+    ck_assert_ptr_ne(made.shape, shape);
+    ck_assert_ptr_null(made.strides);
+    ck_assert_ptr_ne(made.data, cells);
+    EK_MUST(ek_array_free(ek_cpu_queue, &made));
+    EK_MUST(ek_empty_like(ek_cpu_queue, &like, 3, other, &made));
+    ck_assert_int_eq(made.ndim, 3);
+    ck_assert_int_eq(made.shape[2], 5);
+    EK_MUST(ek_array_free(ek_cpu_queue, &made));
+    EK_MUST(ek_empty_like(ek_cpu_queue, &like, 0, NULL, &made)); /* one element, not like's six */
+    ck_assert_int_eq(made.ndim, 0);
+    EK_MUST(ek_array_free(ek_cpu_queue, &made));
+    EK_MUST_REFUSE(ek_empty_like(ek_cpu_queue, NULL, 0, NULL, &made), EK_INVALID_ARGUMENT,
+                   "ek_empty_like: like is null");
+    EK_MUST_REFUSE(ek_empty_like(NULL, &like, 0, NULL, &made), EK_INVALID_ARGUMENT, "queue");
+    EK_MUST_REFUSE(ek_empty_like(ek_cpu_queue, &like, -2, other, &made), EK_INVALID_ARGUMENT,
+                   "ndim is -2");
+}
+END_TEST
+
+/* What is here already is taken as it is: no copy, whatever its strides. */
+START_TEST(as_array)
+{
+    float cells[6] = {1, 2, 3, 4, 5, 6};
+    int64_t shape[] = {2, 3}, turned[] = {-1, -2};
+    ek_array src = ek_array_view(cells, EK_F32, ek_cpu, 2, shape), array = {0};
+    bool made = true;
+    src.strides = turned;
+    src.byte_offset = 5 * sizeof(float);
+    for (int pinned = 0; pinned < 2; pinned++) {
+        src.device.type = pinned ? EK_DEVICE_CUDA_HOST : EK_DEVICE_CPU;
+        EK_MUST(ek_asarray(ek_cpu_queue, EK_F32, &src, &array, &made));
+        ck_assert(!made);
+        ck_assert_mem_eq(&array, &src, sizeof src);
+    }
+    EK_MUST(ek_asarray(ek_cpu_queue, EK_I32, &src, &array, &made));
+    ck_assert(made);
+    ck_assert_ptr_null(array.strides);
+    const int32_t wanted[] = {6, 4, 2, 5, 3, 1};
+    ck_assert_mem_eq(array.data, wanted, sizeof wanted);
+    EK_MUST(ek_array_free(ek_cpu_queue, &array));
+    ek_array before = array;
+    made = true;
+    src.device.type = EK_DEVICE_CUDA; /* never to the host by itself */
+    EK_MUST_REFUSE(ek_asarray(ek_cpu_queue, EK_F32, &src, &array, &made), EK_DEVICE_MISMATCH,
+                   "src on cuda:0");
+    src.device.type = EK_DEVICE_CPU;
+    EK_MUST_REFUSE(ek_asarray(ek_cpu_queue, (ek_dtype)77, &src, &array, &made), EK_INVALID_ARGUMENT,
+                   "dtype is 77");
+    EK_MUST_REFUSE(ek_asarray(NULL, EK_F32, &src, &array, &made), EK_INVALID_ARGUMENT, "queue");
+    EK_MUST_REFUSE(ek_asarray(ek_cpu_queue, EK_F32, NULL, &array, &made), EK_INVALID_ARGUMENT,
+                   "src is null");
+    EK_MUST_REFUSE(ek_asarray(ek_cpu_queue, EK_F32, &src, NULL, &made), EK_INVALID_ARGUMENT,
+                   "array is null");
+    EK_MUST_REFUSE(ek_asarray(ek_cpu_queue, EK_F32, &src, &array, NULL), EK_INVALID_ARGUMENT,
+                   "made is null");
+    ck_assert(made);
+    ck_assert_mem_eq(&array, &before, sizeof before);
+}
+END_TEST
+
 TCase *ek_array_case(void)
 {
     TCase *array = tcase_create("array");
@@ -211,5 +280,7 @@ TCase *ek_array_case(void)
     tcase_add_test(array, sizes_are_refused);
     tcase_add_test(array, allocation);
     tcase_add_test(array, allocation_is_refused);
+    tcase_add_test(array, empty_like);
+    tcase_add_test(array, as_array);
     return array;
 }

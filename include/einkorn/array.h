@@ -79,10 +79,20 @@ static inline void *ek_array_data(const ek_array *array)
 ek_status ek_broadcast(int32_t count, const ek_array *const *arrays, int32_t *ndim, int64_t *shape);
 
 /* Copies src to dst: any device to any device, any strides, src broadcast to dst's shape. The
- * dtypes must be the same (ek_cast converts). If a side is on a CUDA device, the queue must be of
- * that device (of either, if both are). A copy that involves pageable host memory, or that must
- * rearrange elements on the host, is done when the call returns; others are in queue order. dst
- * must not overlap src unless they are the same array. */
+ * dtypes must be the same (ek_cast converts). dst must not overlap src unless they are the same
+ * array. If a side is on a GPU, the queue must be of that GPU, or of either if both are.
+ *
+ * Work of other queues with the arrays must be ordered by events. A copy is in queue order and the
+ * call returns before it is done, with these exceptions:
+ * - Pageable host memory as src has been read when the call returns, as dst it has been written.
+ * - So has pinned host memory with gaps between its elements, unless it consists of rows of 256
+ *   bytes or more; as src it is read when the queue has come to it, which is waited for.
+ * - The first copy between two GPUs on a queue waits for it: it tries whether the one can write to
+ *   the other. If not, copies go through pinned host memory, without a wait.
+ * Dense host arrays, transposed or reversed or not, are not touched by the host if pinned.
+ *
+ * A queue that records takes host memory only if pinned and without gaps, but for rows, and no copy
+ * between two GPUs: EK_UNSUPPORTED. */
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src);
 
 /* Shifts x cyclically along `count` axes: the element at index i of an axis of n elements goes to

@@ -52,8 +52,9 @@ ek_device *ek_queue_device(const ek_queue *queue);
 /* The CUstream of a CUDA queue; NULL on the CPU. */
 void *ek_queue_stream(const ek_queue *queue);
 
-/* Threads a call may use on the CPU, 1 to 4096. A queue starts with OpenMP's maximum at the time
- * it is opened. No result depends on it. */
+/* Threads a call may use on the CPU, 1 to 4096; on CUDA those are what ek_copy reads and writes host
+ * memory with that is not pinned or has gaps. A queue starts with OpenMP's maximum at the time it is
+ * opened. No result depends on it. */
 ek_status ek_queue_set_threads(ek_queue *queue, int32_t threads);
 int32_t ek_queue_threads(const ek_queue *queue);
 

@@ -165,21 +165,6 @@ static ek_status cpu_event_elapsed(ek_event *start, ek_event *end, double *nanos
     return EK_OK;
 }
 
-static ek_status cpu_transfer(ek_queue *queue, void *dst, int64_t dst_pitch,
-                              ek_device_type dst_type, int32_t dst_index, const void *src,
-                              int64_t src_pitch, ek_device_type src_type, int32_t src_index,
-                              int64_t width, int64_t rows)
-{
-    (void)queue;
-    (void)dst_type;
-    (void)dst_index;
-    (void)src_type;
-    (void)src_index;
-    for (int64_t row = 0; row < rows; row++)
-        memcpy((char *)dst + row * dst_pitch, (const char *)src + row * src_pitch, (size_t)width);
-    return EK_OK;
-}
-
 const ek_backend ek_cpu_backend = {
     .type = EK_DEVICE_CPU,
     .name = "cpu",
@@ -203,7 +188,6 @@ const ek_backend ek_cpu_backend = {
     .event_sync = cpu_event_sync,
     .event_query = cpu_event_query,
     .event_elapsed = cpu_event_elapsed,
-    .transfer = cpu_transfer,
     .record_begin = ek_cpu_record_begin,
     .record_end = ek_cpu_record_end,
     .program_take = ek_cpu_program_take,

@@ -40,7 +40,7 @@ static ek_status make_pool(ek_cuda_device *device)
 
 static ek_status ask(ek_cuda_device *device)
 {
-    int pools = 0, multiprocessors = 0, major = 0, minor = 0, clusters = 0;
+    int pools = 0, multiprocessors = 0, major = 0, minor = 0, clusters = 0, ats = 0;
     EK_CUDA_TRY(call, cuDeviceGetName,
                 (device->base.model, sizeof device->base.model, device->device));
     EK_CUDA_TRY(call, cuDeviceGetAttribute,
@@ -53,6 +53,10 @@ static ek_status ask(ek_cuda_device *device)
                 (&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device->device));
     EK_CUDA_TRY(call, cuDeviceGetAttribute,
                 (&clusters, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device->device));
+    EK_CUDA_TRY(
+        call, cuDeviceGetAttribute,
+        (&ats, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device->device));
+    device->reads_pageable = ats;
     device->multiprocessors = multiprocessors;
     device->capability = 10 * major + minor;
     /* The kernels' code for older GPUs does without. */
@@ -140,10 +144,11 @@ const ek_backend ek_cuda_backend = {
     .event_sync = ek_cuda_event_sync,
     .event_query = ek_cuda_event_query,
     .event_elapsed = ek_cuda_event_elapsed,
+    .is_pinned = ek_cuda_is_pinned,
     .transfer = ek_cuda_transfer,
+    .stage = ek_cuda_stage,
     .record_begin = ek_cuda_record_begin,
     .record_end = ek_cuda_record_end,
-    .record_transfer = ek_cuda_record_transfer,
     .program_take = ek_cuda_program_take,
     .program_run = ek_cuda_program_run,
     .program_close = ek_cuda_program_close,

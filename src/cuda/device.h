@@ -15,8 +15,9 @@ typedef struct ek_cuda_device {
     CUcontext context; /* the primary one, which applications of the CUDA runtime use too */
     CUmemoryPool pool; /* what all queues of the device allocate from */
     int32_t multiprocessors;
-    int32_t capability; /* compute capability 9.0 is 90 */
-    bool clusters;      /* blocks can be launched in clusters */
+    int32_t capability;  /* compute capability 9.0 is 90 */
+    bool reads_pageable; /* through the host's page tables, so when it comes to it */
+    bool clusters;       /* blocks can be launched in clusters */
 
     ek_lock blocks_lock;
     struct ek_cuda_block *blocks; /* of its memory and pinned for it, in use and free */
@@ -58,8 +59,11 @@ ek_status ek_cuda_event_sync(ek_event *event);
 ek_status ek_cuda_event_query(ek_event *event, int *reached);
 ek_status ek_cuda_event_elapsed(ek_event *start, ek_event *end, double *nanoseconds);
 
+bool ek_cuda_is_pinned(ek_device_type type, const void *memory);
 ek_status ek_cuda_transfer(ek_queue *queue, void *dst, int64_t dst_pitch, ek_device_type dst_type,
-                           int32_t dst_index, const void *src, int64_t src_pitch,
-                           ek_device_type src_type, int32_t src_index, int64_t width, int64_t rows);
+                           const void *src, int64_t src_pitch, ek_device_type src_type,
+                           int64_t width, int64_t rows);
+ek_status ek_cuda_stage(ek_queue *queue, const char *call, const ek_layout *layout, int64_t element,
+                        bool to_device);
 
 #endif

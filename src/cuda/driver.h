@@ -21,6 +21,7 @@ typedef struct ek_cuda_table {
     __typeof__(cuDeviceGetCount) *cuDeviceGetCount;
     __typeof__(cuDeviceGetName) *cuDeviceGetName;
     __typeof__(cuDeviceGetAttribute) *cuDeviceGetAttribute;
+    __typeof__(cuDeviceCanAccessPeer) *cuDeviceCanAccessPeer;
     __typeof__(cuDevicePrimaryCtxRetain) *cuDevicePrimaryCtxRetain;
     __typeof__(cuDevicePrimaryCtxRelease) *cuDevicePrimaryCtxRelease;
     __typeof__(cuCtxGetCurrent) *cuCtxGetCurrent;
@@ -39,7 +40,6 @@ typedef struct ek_cuda_table {
     __typeof__(cuMemsetD8Async) *cuMemsetD8Async;
     __typeof__(cuMemcpyAsync) *cuMemcpyAsync;
     __typeof__(cuMemcpy2DAsync) *cuMemcpy2DAsync;
-    __typeof__(cuMemcpy3DPeerAsync) *cuMemcpy3DPeerAsync;
     __typeof__(cuMemcpyPeerAsync) *cuMemcpyPeerAsync;
     __typeof__(cuPointerGetAttribute) *cuPointerGetAttribute;
     __typeof__(cuStreamCreate) *cuStreamCreate;

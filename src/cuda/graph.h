@@ -9,9 +9,6 @@
 
 ek_status ek_cuda_record_begin(ek_queue *queue, ek_program **program);
 ek_status ek_cuda_record_end(ek_queue *queue, ek_program *program);
-ek_status ek_cuda_record_transfer(ek_queue *queue, const void *dst, ek_device_type dst_type,
-                                  int32_t dst_index, const void *src, ek_device_type src_type,
-                                  int32_t src_index);
 ek_status ek_cuda_program_take(ek_program *program, size_t bytes, ek_block **block);
 ek_status ek_cuda_program_run(ek_queue *queue, const ek_program *program);
 void ek_cuda_program_close(ek_program *program);

@@ -1,12 +1,15 @@
 #include "cuda/queue.h"
 
+#include <omp.h>
 #include <stdlib.h>
 
+#include "cuda/away.h"
 #include "cuda/graph.h"
 #include "cuda/guard.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/rows_args.h"
+#include "cuda/staging.h"
 
 /* The workspace begins with the tickets. */
 enum { TICKET_BYTES = EK_CUDA_TICKETS * sizeof(uint32_t) };
@@ -75,7 +78,7 @@ ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue)
     if (!fresh)
         return ek_fail(EK_OUT_OF_MEMORY, "ek_queue_open: no host memory");
     fresh->base.head.variant = EK_CUDA;
-    fresh->base.threads = 1;
+    fresh->base.threads = omp_get_max_threads(); /* for what the driver would copy with one */
     ek_status status = open_queue(fresh, device, stream);
     if (status != EK_OK) {
         free(fresh);
@@ -92,6 +95,8 @@ void ek_cuda_queue_free(ek_queue *queue)
     ek_cuda_guard guard;
     /* Whatever fails here has failed before, at a call that could report it. */
     ek_cu.cuStreamSynchronize(stream);
+    ek_cuda_staging_free(cuda->base.device, cuda->staging);
+    ek_cuda_away_free(cuda->base.device, cuda->away);
     if (cuda->cublas && ek_cuda_guard_enter("ek_queue_close", cuda->base.device, &guard) == EK_OK) {
         ek_cublas_release(cuda);
         ek_cuda_guard_leave(&guard);

@@ -12,8 +12,10 @@ typedef struct ek_cuda_queue {
     const char *given; /* the last operation its stream was given, "add"; null: none yet */
     void *workspace;   /* null until first asked for */
     size_t workspace_bytes;
-    void *cublas;           /* its cublasHandle_t; null until first used */
-    void *cublas_workspace; /* null until first used */
+    void *cublas;                    /* its cublasHandle_t; null until first used */
+    void *cublas_workspace;          /* null until first used */
+    struct ek_cuda_staging *staging; /* src/cuda/staging.h; null until first used */
+    struct ek_cuda_away *away;       /* src/cuda/away.h; other GPUs it copied from or to */
 } ek_cuda_queue;
 
 static inline ek_cuda_queue *ek_cuda_queue_of(const ek_queue *queue)

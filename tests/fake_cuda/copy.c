@@ -44,18 +44,6 @@ CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, C
     return copy_rows(stream, (void *)dst, 0, (void *)src, 0, bytes, 1);
 }
 
-CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
-                                   CUcontext src_context, size_t bytes, CUstream stream)
-{
-    ENTER("cuMemcpyPeerAsync");
-    REQUIRE(stream && dst_context->retained > 0 && src_context->retained > 0,
-            CUDA_ERROR_INVALID_CONTEXT);
-    REQUIRE(on_device((void *)dst, bytes, dst_context->device) &&
-                on_device((void *)src, bytes, src_context->device),
-            CUDA_ERROR_INVALID_VALUE);
-    return copy_rows(stream, (void *)dst, 0, (void *)src, 0, bytes, 1);
-}
-
 /* The last byte of rows that a pitched copy touches, plus one. */
 static size_t extent(size_t pitch, size_t width, size_t rows)
 {
@@ -81,25 +69,6 @@ CUresult CUDAAPI cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
     REQUIRE(pitches_fit(copy->dstPitch, copy->srcPitch, copy->WidthInBytes) && copy->Height > 0 &&
                 (to_host ? readable(dst, dst_bytes) : on_device(dst, dst_bytes, -1)) &&
                 (from_host ? readable(src, src_bytes) : on_device(src, src_bytes, -1)),
-            CUDA_ERROR_INVALID_VALUE);
-    return copy_rows(stream, dst, copy->dstPitch, src, copy->srcPitch, copy->WidthInBytes,
-                     copy->Height);
-}
-
-CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
-{
-    ENTER("cuMemcpy3DPeerAsync");
-    REQUIRE(stream && copy->dstContext->retained > 0 && copy->srcContext->retained > 0,
-            CUDA_ERROR_INVALID_CONTEXT);
-    char *dst = (char *)copy->dstDevice;
-    const char *src = (const char *)copy->srcDevice;
-    REQUIRE(pitches_fit(copy->dstPitch, copy->srcPitch, copy->WidthInBytes) && copy->Depth == 1 &&
-                copy->dstMemoryType == CU_MEMORYTYPE_DEVICE &&
-                copy->srcMemoryType == CU_MEMORYTYPE_DEVICE &&
-                on_device(dst, extent(copy->dstPitch, copy->WidthInBytes, copy->Height),
-                          copy->dstContext->device) &&
-                on_device(src, extent(copy->srcPitch, copy->WidthInBytes, copy->Height),
-                          copy->srcContext->device),
             CUDA_ERROR_INVALID_VALUE);
     return copy_rows(stream, dst, copy->dstPitch, src, copy->srcPitch, copy->WidthInBytes,
                      copy->Height);
