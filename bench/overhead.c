@@ -11,7 +11,7 @@
 #include "einkorn/device.h"
 #include "json.h"
 
-enum { MOST_RESULTS = 96 };
+enum { MOST_RESULTS = 128 };
 
 static result results[MOST_RESULTS];
 static int result_count;
@@ -128,9 +128,9 @@ static int write_report(const char *path)
 
 int main(int argc, char **argv)
 {
-    static ek_status (*const parts[])(void) = {overhead_calls,  overhead_memory, overhead_alloc,
-                                               overhead_gemm,   overhead_launch, overhead_program,
-                                               overhead_cublas, overhead_threads};
+    static ek_status (*const parts[])(void) = {overhead_calls,  overhead_memory,  overhead_alloc,
+                                               overhead_gemm,   overhead_launch,  overhead_program,
+                                               overhead_cublas, overhead_threads, overhead_copy};
     int failed = 0;
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
         fprintf(stderr, "usage: overhead [FILE]\n");

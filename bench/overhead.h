@@ -35,5 +35,6 @@ ek_status overhead_launch(void);
 ek_status overhead_program(void);
 ek_status overhead_cublas(void);
 ek_status overhead_threads(void);
+ek_status overhead_copy(void);
 
 #endif

@@ -105,7 +105,7 @@ step_check() {
     local program status=0
     for program in "$carry"/tests/check_*; do
         case ${program##*/} in # those with a driver of their own run where they were built
-        check_guards | check_every_row | check_faults) continue ;;
+        check_guards | check_every_row | check_faults | check_mixed) continue ;;
         esac
         echo "-- ${program##*/}"
         ours EK_TEST_DEVICE=cuda CK_FORK=no timeout --foreground 200 "$program" || status=1

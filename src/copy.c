@@ -11,6 +11,7 @@
 #include "einkorn/memory.h"
 #include "einkorn/ops/copy.h"
 #include "elementwise.h"
+#include "entry.h"
 #include "move.h"
 #include "program.h"
 #if EK_HAVE_CUDA
@@ -274,6 +275,7 @@ ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
     ek_operand *to = &copy.side[DST], *from = &copy.side[SRC];
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: queue is null", call);
+    EK_ENTRY(queue, call);
     EK_TRY(ek_operand_read(call, "dst", dst, to));
     EK_TRY(ek_operand_read(call, "src", src, from));
     if (to->dtype != from->dtype)

@@ -42,7 +42,6 @@ static void unpin(ek_block *block)
     }
 }
 
-/* Where the guard fails memory is given back without it, for nothing better can be done. */
 static void unpin_guarded(ek_device *device, ek_block *list)
 {
     ek_cuda_guard guard;
