@@ -270,12 +270,11 @@ static ek_status check_queue(const copy *copy)
 
 ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
 {
-    EK_ENTRY(queue, "ek_copy");
+    EK_ENTRY(queue, call);
     copy copy = {.queue = queue};
     ek_operand *to = &copy.side[DST], *from = &copy.side[SRC];
     if (!queue)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: queue is null", call);
-    EK_ENTRY(queue, call);
     EK_TRY(ek_operand_read(call, "dst", dst, to));
     EK_TRY(ek_operand_read(call, "src", src, from));
     if (to->dtype != from->dtype)
