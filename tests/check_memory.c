@@ -34,16 +34,14 @@ char *take(ek_queue *queue, size_t bytes)
 
 void copy_in(ek_queue *queue, void *dst, const void *pinned, size_t bytes)
 {
-    OK(ek_queue_device(queue)->backend->transfer(queue, dst, 0, EK_DEVICE_CUDA,
-                                                 ek_device_index(ek_queue_device(queue)), pinned, 0,
-                                                 EK_DEVICE_CUDA_HOST, 0, (int64_t)bytes, 1));
+    OK(ek_queue_device(queue)->backend->transfer(queue, dst, 0, EK_DEVICE_CUDA, pinned, 0,
+                                                 EK_DEVICE_CUDA_HOST, (int64_t)bytes, 1));
 }
 
 void copy_out(ek_queue *queue, void *pinned, const void *src, size_t bytes)
 {
-    OK(ek_queue_device(queue)->backend->transfer(
-        queue, pinned, 0, EK_DEVICE_CUDA_HOST, 0, src, 0, EK_DEVICE_CUDA,
-        ek_device_index(ek_queue_device(queue)), (int64_t)bytes, 1));
+    OK(ek_queue_device(queue)->backend->transfer(queue, pinned, 0, EK_DEVICE_CUDA_HOST, src, 0,
+                                                 EK_DEVICE_CUDA, (int64_t)bytes, 1));
 }
 
 char *pinned_bytes(ek_queue *queue, size_t bytes, int value)
