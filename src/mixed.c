@@ -133,6 +133,10 @@ static ek_status call_on_host(ek_call_fn *call, ek_queue *queue, const ek_op_inf
     ek_status status = EK_OK;
     if (op->run->reads_out)
         status = ek_move(queue, op->call, &made.operand, result);
+    /* Pinned inputs, which nothing has waited for, may still be written by what the queue was told
+     * before. */
+    if (status == EK_OK)
+        status = ek_queue_sync(queue);
     if (status == EK_OK)
         status = ek_queue_set_threads(host, ek_queue_threads(queue));
     if (status == EK_OK)

@@ -601,6 +601,33 @@ START_TEST(fallback_refuses)
 }
 END_TEST
 
+/* A pinned input is read where it is, and only when the queue has come to the call. */
+START_TEST(fallback_waits_for_pinned_inputs)
+{
+    operands o = open_operands();
+    float *pinned;
+    kernelless add;
+    view_operands(&o);
+    without_cuda(&ek_op_add.info, &add);
+    EK_MUST(ek_pinned_alloc(ek_queue_device(o.queue), sizeof o.host, (void **)&pinned));
+    memset(pinned, 0, sizeof o.host);
+    o.pinned.data = pinned;
+    for (int i = 0; i < 6; i++)
+        o.x[i] = (float)i;
+    EK_MUST(ek_queue_set_options(o.queue, EK_FALLBACK | EK_HOST_TO_DEVICE));
+    fake.hold(1);
+    EK_MUST(ek_copy(o.queue, &o.pinned, &o.near));
+    const ek_array *in[] = {&o.pinned, &o.pinned};
+    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out));
+    EK_MUST(ek_queue_sync(o.queue));
+    fake.hold(0);
+    for (int i = 0; i < 6; i++)
+        ck_assert_float_eq(o.x[6 + i], 2 * (float)i);
+    EK_MUST(ek_pinned_free(ek_queue_device(o.queue), pinned));
+    close_operands(&o);
+}
+END_TEST
+
 static Suite *mixed_suite(void)
 {
     Suite *suite = suite_create("mixed");
@@ -622,6 +649,7 @@ static Suite *mixed_suite(void)
     tcase_add_test(fallback, fallback_is_asked_for);
     tcase_add_test(fallback, fallback_of_any_layout);
     tcase_add_test(fallback, fallback_refuses);
+    tcase_add_test(fallback, fallback_waits_for_pinned_inputs);
     suite_add_tcase(suite, fallback);
     return suite;
 }
