@@ -507,6 +507,7 @@ START_TEST(captured_streams)
     ck_assert_str_eq(ek_error_message(),
                      "ek_record_begin: the queue's stream is being captured already");
     ck_assert_int_eq(fake.stream_end_capture(mine, &graph), CUDA_SUCCESS);
+    fake.graph_destroy(graph);
     OK(use_programs(queue));
     ek_queue_close(queue);
     ek_device_close(device);

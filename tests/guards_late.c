@@ -274,6 +274,7 @@ START_TEST(recordings_do_not_wait)
     OK(typed_call(&b));
     ck_assert_int_eq(fake.stream_end_capture(ek_queue_stream(b.queue), &graph), CUDA_SUCCESS);
     ck_assert_int_eq(fake.calls("cuStreamSynchronize"), syncs);
+    fake.graph_destroy(graph);
     ek_program_close(program);
     close_bench(&b);
 }
@@ -336,6 +337,7 @@ START_TEST(captures_by_the_application)
         ck_assert_int_eq(fake.kernels(), kernels);
         ck_assert_int_eq(fake.stream_end_capture(mine, &graph), CUDA_SUCCESS);
         ck_assert_ptr_nonnull(graph);
+        fake.graph_destroy(graph);
         OK(ek_sum_f32(queue, 1, LONG, 1, b.x, b.x + LONG));
         OK(product(&b));
     }
