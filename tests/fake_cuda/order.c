@@ -5,6 +5,10 @@
 #include "driver.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Bytes of pageable memory that a driver has read when the call returns. */
+enum { TAKEN_BYTES = 64 << 10 };
 
 typedef enum kind { RUN, RECORD, WAIT, FREE } kind;
 
@@ -13,6 +17,7 @@ struct work {
     kind kind;
     node node;         /* (run) */
     uint64_t dst, src; /* (run) serial numbers of the memory it was meant for; 0: none known */
+    char *taken;       /* (run) what a small piece of pageable memory held; null: it is none */
     CUevent event;     /* (record, wait) */
     int mark;          /* (record, wait) which record of the event */
     int device;        /* (free) */
@@ -90,7 +95,19 @@ static void run_next(CUstream stream)
         late_uses++;
     if (work->event)
         drop_event(work->event);
+    free(work->taken);
     free(work);
+}
+
+static void take_pageable(struct work *work)
+{
+    node *node = &work->node;
+    if (!node->src || work->src || node->rows != 1 || node->width > TAKEN_BYTES)
+        return;
+    work->taken = malloc(node->width);
+    if (!work->taken)
+        abort();
+    node->src = memcpy(work->taken, node->src, node->width);
 }
 
 void fake_do(const node *node, CUstream stream)
@@ -101,6 +118,7 @@ void fake_do(const node *node, CUstream stream)
         work->node = *node;
         work->dst = serial_of(node->dst);
         work->src = serial_of(node->src);
+        take_pageable(work);
     } else {
         fake_run(node, stream);
     }
