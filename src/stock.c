@@ -39,11 +39,15 @@ size_t ek_stock_in_use(const ek_device *device)
 ek_status ek_stock_reserve(ek_stock *stock, size_t bytes)
 {
     size_t limit = atomic_load_explicit(&stock->limit, memory_order_relaxed);
-    int64_t held = atomic_fetch_add_explicit(&stock->held, (int64_t)bytes, memory_order_relaxed);
-    if (bytes <= limit && (held < 0 || (size_t)held <= limit - bytes))
-        return EK_OK;
-    ek_stock_unreserve(stock, bytes);
-    return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: %zu bytes are beyond the limit", bytes);
+    int64_t held = atomic_load_explicit(&stock->held, memory_order_relaxed);
+    /* What is refused is never counted, or another thread's bytes would be refused beside it. */
+    do {
+        if (bytes > limit || (held > 0 && (size_t)held > limit - bytes))
+            return ek_fail(EK_OUT_OF_MEMORY, "ek_alloc: %zu bytes are beyond the limit", bytes);
+    } while (!atomic_compare_exchange_weak_explicit(&stock->held, &held,
+                                                    (int64_t)((uint64_t)held + bytes),
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return EK_OK;
 }
 
 void ek_stock_unreserve(ek_stock *stock, size_t bytes)

@@ -6,8 +6,9 @@
 #include "einkorn/program.h"
 #include "error.h"
 #include "fake.h"
+#include "stock.h"
 
-enum { THREADS = 6, ROUNDS = 300, MAIL = 8 };
+enum { THREADS = 6, ROUNDS = 300, MAIL = 8, MB = 1 << 20 };
 
 typedef struct shared {
     pthread_mutex_t lock; /* what orders the threads, as an application would */
@@ -119,10 +120,44 @@ START_TEST(threads_exchange_memory)
 }
 END_TEST
 
+static void *ask_too_much(void *context)
+{
+    ek_stock *stock = context;
+    const char *failed = NULL;
+    for (int i = 0; i < 1000000; i++) {
+        if (ek_stock_reserve(stock, 8 * MB) == EK_OK)
+            failed = "beyond the limit";
+    }
+    atomic_store(&stock->trims, 1); /* the end */
+    return (void *)failed;
+}
+
+/* A thread that is refused takes no room from another, not even for a moment. */
+START_TEST(refusals_take_no_room)
+{
+    ek_stock stock = {.limit = 4 * MB};
+    pthread_t thread;
+    int refused = 0;
+    void *failed;
+    pthread_create(&thread, NULL, ask_too_much, &stock);
+    while (atomic_load(&stock.trims) == 0) {
+        if (ek_stock_reserve(&stock, MB) == EK_OK)
+            ek_stock_unreserve(&stock, MB);
+        else
+            refused++;
+    }
+    pthread_join(thread, &failed);
+    ck_assert_int_eq(refused, 0);
+    ck_assert_ptr_null(failed);
+    ck_assert_int_eq(atomic_load(&stock.held), 0);
+}
+END_TEST
+
 TCase *memory_threads_case(void)
 {
     TCase *threads = tcase_create("threads");
     tcase_set_timeout(threads, 120);
     tcase_add_test(threads, threads_exchange_memory);
+    tcase_add_test(threads, refusals_take_no_room);
     return threads;
 }
