@@ -190,7 +190,7 @@ static const array_mistake array_mistakes[] = {
     {EK_OVERLAP, "overlaps itself", array_c_meets_itself},
     {EK_OVERLAP, "overlaps a", array_c_is_a},
     {EK_OVERLAP, "overlaps", array_c_is_b},
-    {EK_DEVICE_MISMATCH, "a is on device", array_device},
+    {EK_DEVICE_MISMATCH, "a is on cuda:", array_device},
     {EK_INVALID_ARGUMENT, "trans_a is 9", array_trans},
     {EK_INVALID_ARGUMENT, "alpha is 1+1i", array_imaginary},
     {EK_INVALID_ARGUMENT, "beta is 0+1i", array_imaginary_beta},

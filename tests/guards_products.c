@@ -156,6 +156,28 @@ START_TEST(recorded_products)
 }
 END_TEST
 
+/* cuBLAS waits for the whole device when it destroys a handle, which ends recordings; so a queue
+ * that closes meanwhile leaves its own to the next. */
+START_TEST(closing_beside_a_recording)
+{
+    ek_queue *queue = fake_queue("cuda:1"), *other = fake_queue("cuda:1");
+    float *x = matrices(queue), *y = matrices(other);
+    ek_program *program = NULL;
+    OK(multiply(other, y));
+    OK(ek_free(other, y));
+    OK(ek_record_begin(queue));
+    ek_queue_close(other);
+    OK(multiply(queue, x));
+    OK(ek_record_end(queue, &program));
+    OK(ek_program_run(queue, program));
+    ek_program_close(program);
+    ck_assert_int_eq(fake.calls("cublasCreate"), 1);
+    OK(ek_free(queue, x));
+    ek_queue_close(queue);
+    ck_assert_int_eq(fake.alive(), 0);
+}
+END_TEST
+
 enum { THREADS = 4, LOOPS = 200, SIZE = 8 };
 
 typedef struct worker {
@@ -200,7 +222,8 @@ START_TEST(products_of_threads)
         pthread_join(threads[t], NULL);
         ck_assert(workers[t].right);
     }
-    ck_assert_int_eq(fake.calls("cublasCreate"), THREADS);
+    ck_assert_int_le(fake.calls("cublasCreate"),
+                     THREADS); /* fewer if one ends before another begins */
     ck_assert_int_eq(fake.calls("cublasSetStream"), THREADS);
     ck_assert_int_eq(fake.context_failures(), 0);
     ck_assert_int_eq(fake.alive(), 0);
@@ -210,6 +233,7 @@ END_TEST
 TCase *products_case(void)
 {
     TCase *products = tcase_create("products");
+    tcase_add_test(products, closing_beside_a_recording);
     tcase_add_loop_test(products, products_of_another_device, 0, FAKE_DEVICES * (FAKE_DEVICES + 1));
     tcase_add_test(products, products_of_mixed_devices);
     tcase_add_loop_test(products, failing_products, 0, 2);

@@ -1,6 +1,7 @@
 #include "images.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A number that depends on both arguments in every bit (the finalizer of MurmurHash3's 64-bit
  * form, by Appleby). */
@@ -35,14 +36,9 @@ void images_free(images *images)
 
 void images_prepare(const images *images, int64_t batch, int rows, uint8_t *out)
 {
-    for (int row = 0; row < rows; row++, out += images->width) {
-        uint64_t draw = mix((uint64_t)batch, (uint64_t)row);
-        int shift = (int)(draw >> 58) - 32;
-        const uint8_t *from = images->pixels + (draw & UINT32_MAX) % (uint64_t)images->count *
-                                                   (uint64_t)images->width;
-        for (int i = 0; i < images->width; i++) {
-            int value = from[i] + shift;
-            out[i] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
-        }
+    size_t width = (size_t)images->width;
+    for (int row = 0; row < rows; row++) {
+        uint64_t drawn = mix((uint64_t)batch, (uint64_t)row) % (uint64_t)images->count;
+        memcpy(out + (size_t)row * width, images->pixels + drawn * width, width);
     }
 }

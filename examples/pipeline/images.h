@@ -13,8 +13,7 @@ typedef struct images {
 void images_init(images *images, int count, int width);
 void images_free(images *images);
 
-/* Prepares batch number `batch`: `rows` images drawn from the collection, each made brighter or
- * darker by an amount of its own. */
+/* Prepares batch number `batch`: `rows` images drawn from the collection. */
 void images_prepare(const images *images, int64_t batch, int rows, uint8_t *out);
 
 #endif

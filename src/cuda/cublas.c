@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/guard.h"
@@ -114,14 +115,37 @@ static ek_status set_up(ek_cuda_queue *queue, cublasHandle_t handle)
     return EK_OK;
 }
 
+/* One that a closed queue has left, if there is one. */
+static ek_cublas_owned *take_spare(ek_cuda_device *device)
+{
+    ek_lock_take(&device->cublas_lock);
+    ek_cublas_owned *spare = device->cublas_spare;
+    if (spare)
+        device->cublas_spare = spare->next;
+    ek_lock_give(&device->cublas_lock);
+    return spare;
+}
+
+static ek_status create(const ek_queue *queue, ek_cublas_owned **owned)
+{
+    ek_cublas_owned *fresh = malloc(sizeof *fresh);
+    if (!fresh)
+        return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", call);
+    cublasStatus_t result = ek_cublas.create(&fresh->handle);
+    if (result != CUBLAS_STATUS_SUCCESS) {
+        free(fresh);
+        return ek_cublas_fail(queue, call, "cublasCreate", result);
+    }
+    *owned = fresh;
+    return EK_OK;
+}
+
 static ek_status make_handle(ek_cuda_queue *queue)
 {
-    cublasHandle_t handle = NULL;
-    cublasStatus_t result = ek_cublas.create(&handle);
-    if (result != CUBLAS_STATUS_SUCCESS)
-        return ek_cublas_fail(&queue->base.head, call, "cublasCreate", result);
-    queue->cublas = handle;
-    ek_status status = set_up(queue, handle);
+    queue->cublas = take_spare(ek_cuda_device_of(queue->base.device));
+    if (!queue->cublas)
+        EK_TRY(create(&queue->base.head, &queue->cublas));
+    ek_status status = set_up(queue, queue->cublas->handle);
     if (status != EK_OK)
         ek_cublas_release(queue);
     return status;
@@ -142,14 +166,35 @@ ek_status ek_cublas_handle(ek_queue *queue, cublasHandle_t *handle)
         if (status != EK_OK)
             return status;
     }
-    *handle = cuda->cublas;
+    *handle = cuda->cublas->handle;
     return EK_OK;
 }
 
 void ek_cublas_release(ek_cuda_queue *queue)
 {
-    ek_cublas.destroy(queue->cublas);
+    ek_cuda_device *device = ek_cuda_device_of(queue->base.device);
+    ek_cublas_owned *owned = queue->cublas;
+    if (!owned)
+        return;
     queue->cublas = NULL;
+    ek_lock_take(&device->cublas_lock);
+    owned->next = device->cublas_spare;
+    device->cublas_spare = owned;
+    ek_lock_give(&device->cublas_lock);
+}
+
+void ek_cublas_destroy_spares(ek_cuda_device *device)
+{
+    ek_cuda_guard guard;
+    if (!device->cublas_spare ||
+        ek_cuda_guard_enter("ek_device_close", &device->base, &guard) != EK_OK)
+        return;
+    ek_cublas_owned *spare;
+    while ((spare = take_spare(device))) {
+        ek_cublas.destroy(spare->handle);
+        free(spare);
+    }
+    ek_cuda_guard_leave(&guard);
 }
 
 ek_status ek_cublas_enter_program(ek_queue *queue)
@@ -157,7 +202,7 @@ ek_status ek_cublas_enter_program(ek_queue *queue)
     void *memory = NULL;
     EK_TRY(ek_cuda_workspace(queue, workspace_bytes, &memory));
     cublasStatus_t result =
-        ek_cublas.set_workspace(ek_cuda_queue_of(queue)->cublas, memory, workspace_bytes);
+        ek_cublas.set_workspace(ek_cuda_queue_of(queue)->cublas->handle, memory, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
         return ek_cublas_fail(queue, call, "cublasSetWorkspace", result);
     return EK_OK;
@@ -167,7 +212,7 @@ void ek_cublas_leave_program(ek_queue *queue)
 {
     ek_cuda_queue *cuda = ek_cuda_queue_of(queue);
     cublasStatus_t result =
-        ek_cublas.set_workspace(cuda->cublas, cuda->cublas_workspace, workspace_bytes);
+        ek_cublas.set_workspace(cuda->cublas->handle, cuda->cublas_workspace, workspace_bytes);
     if (result != CUBLAS_STATUS_SUCCESS)
         ek_cublas_release(cuda);
 }

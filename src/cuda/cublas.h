@@ -21,6 +21,13 @@ typedef struct ek_cublas_table {
 
 extern ek_cublas_table ek_cublas;
 
+/* A handle, of a queue or spare. To destroy one waits for the whole device, which would end every
+ * recording that is under way there, so a queue that closes leaves its own for the next. */
+struct ek_cublas_owned {
+    struct ek_cublas_owned *next; /* of those that are spare */
+    cublasHandle_t handle;
+};
+
 /* The queue's handle: on its stream, with a workspace of its own, scalars on the host, no TF32 and
  * sums of half types in float. Made on first use; later calls only return it. The caller's current
  * context may be any. EK_UNSUPPORTED if this machine has no cuBLAS. */

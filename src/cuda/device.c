@@ -107,6 +107,7 @@ void ek_cuda_device_free(ek_device *device)
 {
     ek_cuda_device *cuda = ek_cuda_device_of(device);
     ek_caches_free(device);
+    ek_cublas_destroy_spares(cuda);
     ek_cuda_pinned_shrink(device, 0);
     if (cuda->pinned_line)
         ek_cu.cuStreamDestroy(cuda->pinned_line);

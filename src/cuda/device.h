@@ -19,6 +19,9 @@ typedef struct ek_cuda_device {
     bool reads_pageable; /* through the host's page tables, so when it comes to it */
     bool clusters;       /* blocks can be launched in clusters */
 
+    ek_lock cublas_lock;
+    struct ek_cublas_owned *cublas_spare; /* handles that no queue has at present */
+
     ek_lock blocks_lock;
     struct ek_cuda_block *blocks; /* of its memory and pinned for it, in use and free */
     ek_shelf pinned;              /* pinned memory that is free */
@@ -36,6 +39,9 @@ static inline ek_cuda_device *ek_cuda_device_of(const ek_device *device)
 int32_t ek_cuda_count(void);
 ek_status ek_cuda_device_open(int32_t index, ek_device **device);
 void ek_cuda_device_free(ek_device *device);
+
+/* Destroys the cuBLAS handles that queues have left. */
+void ek_cublas_destroy_spares(ek_cuda_device *device);
 
 ek_status ek_cuda_queue_open(ek_device *device, void *stream, ek_queue **queue);
 void ek_cuda_queue_free(ek_queue *queue);

@@ -92,16 +92,12 @@ void ek_cuda_queue_free(ek_queue *queue)
 {
     ek_cuda_queue *cuda = ek_cuda_queue_of(queue);
     CUstream stream = ek_cuda_stream_of(queue);
-    ek_cuda_guard guard;
     /* Whatever fails here has failed before, at a call that could report it. */
     ek_cu.cuStreamSynchronize(stream);
     ek_cuda_staging_free(cuda->base.device, cuda->staging);
     ek_cuda_away_free(cuda->base.device, cuda->away);
-    if (cuda->cublas && ek_cuda_guard_enter("ek_queue_close", cuda->base.device, &guard) == EK_OK) {
-        ek_cublas_release(cuda);
-        ek_cuda_guard_leave(&guard);
-    }
-    if (cuda->cublas_workspace && !cuda->cublas) /* else the handle may still use it */
+    ek_cublas_release(cuda);
+    if (cuda->cublas_workspace)
         ek_cache_free(queue, cuda->cublas_workspace);
     if (cuda->workspace)
         ek_cache_free(queue, cuda->workspace);

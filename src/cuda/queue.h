@@ -6,13 +6,15 @@
 
 #include "cuda/device.h"
 
+typedef struct ek_cublas_owned ek_cublas_owned;
+
 typedef struct ek_cuda_queue {
     ek_queue_base base;
     bool owns_stream;
     const char *given; /* the last operation its stream was given, "add"; null: none yet */
     void *workspace;   /* null until first asked for */
     size_t workspace_bytes;
-    void *cublas;                    /* its cublasHandle_t; null until first used */
+    ek_cublas_owned *cublas;         /* null until first used */
     void *cublas_workspace;          /* null until first used */
     struct ek_cuda_staging *staging; /* src/cuda/staging.h; null until first used */
     struct ek_cuda_away *away;       /* src/cuda/away.h; other GPUs it copied from or to */
@@ -60,9 +62,9 @@ static inline ek_status ek_cuda_given(ek_queue *queue, const char *op)
             return ek_cuda_queue_fail(queue, call, #entry, ek_try_result);                         \
     } while (0)
 
-/* Gives up the queue's handle; the next product makes another. The workspace stays with the queue:
- * products under way may be using it, and while the queue records it could not be freed behind
- * them. The queue's context is current. */
+/* Leaves the queue's cuBLAS handle, if it has one, to the next that needs one. The workspace stays
+ * with the queue: products under way may be using it, and while the queue records it could not be
+ * freed behind them. */
 void ek_cublas_release(ek_cuda_queue *queue);
 
 #endif

@@ -60,6 +60,7 @@ cublasStatus_t CUBLASWINAPI cublasDestroy_v2(cublasHandle_t handle)
     while (*at != handle)
         at = &(*at)->next;
     *at = handle->next;
+    handle->context->synchronized++;
     pthread_mutex_unlock(&fake_lock);
     free(handle);
     fake_change_alive(-1);

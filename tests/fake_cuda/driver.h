@@ -15,7 +15,8 @@ enum { MAX_DEVICES = 16, MAX_NODES = 64 };
 struct CUctx_st {
     int device;
     int retained;
-    CUresult broken; /* what everything in it returns; CUDA_SUCCESS: it works */
+    CUresult broken;  /* what everything in it returns; CUDA_SUCCESS: it works */
+    int synchronized; /* how often all its streams were waited for at once: that ends captures */
 };
 
 /* A launch, a copy or a fill of a graph. */
@@ -29,6 +30,7 @@ typedef struct node {
 
 struct CUgraph_st {
     bool broken;
+    int synchronized; /* of its context when the capture began */
     int count;
     node nodes[MAX_NODES];
 };
@@ -75,6 +77,8 @@ bool fake_needs_context(CUcontext wanted);
 
 /* The block that holds all of these bytes, or null. */
 block *fake_find_block(const void *memory, size_t bytes);
+
+int fake_synchronized(CUcontext context);
 
 /* Does it at once, or keeps it for the graph. */
 CUresult fake_submit(const node *node, CUstream stream);

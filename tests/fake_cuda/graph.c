@@ -9,6 +9,14 @@ struct CUgraphExec_st {
     CUcontext context;
 };
 
+int fake_synchronized(CUcontext context)
+{
+    pthread_mutex_lock(&fake_lock);
+    int synchronized = context->synchronized;
+    pthread_mutex_unlock(&fake_lock);
+    return synchronized;
+}
+
 void fake_run(const node *node, CUstream stream)
 {
     if (!node->launch.kernel && !node->src) {
@@ -44,6 +52,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     REQUIRE(!stream->capture, CUDA_ERROR_ILLEGAL_STATE);
     stream->capture = calloc(1, sizeof *stream->capture);
     REQUIRE(stream->capture, CUDA_ERROR_OUT_OF_MEMORY);
+    stream->capture->synchronized = fake_synchronized(stream->context);
     fake_change_alive(1);
     return CUDA_SUCCESS;
 }
@@ -56,6 +65,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
     CUgraph captured = stream->capture;
     stream->capture = NULL;
     *graph = NULL;
+    captured->broken |= captured->synchronized != fake_synchronized(stream->context);
     if (injected != CUDA_SUCCESS || captured->broken) {
         free(captured);
         fake_change_alive(-1);
