@@ -3,18 +3,23 @@
 #define EK_CPU_MOMENTS_H
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "cpu/vector.h"
+
 enum {
-    /* Rows of lanes that a block of lanes takes in before the next one does, so that elements are
-     * read nearly in the order they lie in, */
-    EK_TILE = 8,
-    /* and how many such tiles ahead they are fetched: no processor foresees this order. */
-    EK_TILES_AHEAD = 4,
     /* Columns that a chunk has side by side: half a kilobyte of float32. */
     EK_MOMENTS_WIDTH = 128,
+    /* Rows of these that are read before the next ones are fetched: where rows lie a power of two
+     * apart, a cache has room for no more than some ten of them, and no processor foresees the
+     * order in which they are met. */
+    EK_TILE = 8,
 };
+
+/* Columns whose sums, so many of each, fill eight of the variant's registers, and lanes of a row,
+ * for which AVX-512 has sixteen to spare. */
+#define EK_SUMS_BLOCK(sums) (EK_VEC_BYTES / ((sums) == 3 ? 4 : (sums)))
+#define EK_SUMS_ROW(sums) (EK_SUMS_BLOCK(sums) * (EK_VEC_BYTES == 64 ? 2 : 1))
 
 /* sum + x * x where the product is exact, so that it may be fused: x has at most 26 bits. */
 #ifdef __FMA__
