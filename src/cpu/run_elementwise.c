@@ -24,7 +24,7 @@ enum {
     /* Bytes an operand's buffer has, and what a tile fills of it. Tiles that are transposed fill it
      * all: many columns, of a cache line at least, are worth leaving the first-level cache for. */
     BUFFER_BYTES = 16384,
-    PACKED_BYTES = 4096,
+    PACKED_BYTES = 8192,
     /* Columns of a tile that is transposed, and rows of one that needs no buffer. */
     TURNED_COLUMNS = BUFFER_BYTES / EK_LINE,
     TURNED_ROWS = 64,
@@ -267,6 +267,16 @@ static bool follows(const job *job, int i)
            (job->rows == 1 || job->row_step[i] == job->columns * job->size[i]);
 }
 
+/* True if a tile of whole rows is one long row, where packed operands are so in their buffers. Not
+ * if one is the same in all rows: it has a single row there. */
+static bool all_follow(const job *job)
+{
+    bool all = job->rows > 1;
+    for (int i = 0; i < job->operands; i++)
+        all &= job->packed[i] ? job->row_step[i] != 0 : follows(job, i);
+    return all;
+}
+
 static bool any_packed(const job *job)
 {
     bool any = job->packed[0] && !job->block;
@@ -329,6 +339,8 @@ static void choose_tiles(job *job, bool transposed, bool large)
         limit = buffers ? PACKED_BYTES / widest : PIECE;
     job->tile_columns = transposed ? even_part(job->columns) : least(columns_of_lines(job), limit);
     job->tile_rows = least(job->rows, at_least_1(limit / job->tile_columns));
+    if (job->kernel && !job->stream && job->tile_columns == job->columns)
+        job->joined |= all_follow(job);
     if (job->stream && !lines && !transposed)
         job->tile_rows = 1; /* so that every row's tiles begin with its own lines */
 }

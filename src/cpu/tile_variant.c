@@ -275,7 +275,10 @@ EK_VEC_INLINE void repeat(const int size, const ek_tile *tile)
         int64_t done = 0;
         for (; done + EK_VEC_BYTES <= bytes; done += EK_VEC_BYTES)
             memcpy(to + done, &x, EK_VEC_BYTES);
-        memcpy(to + done, &x, (size_t)(bytes - done));
+        if (bytes > EK_VEC_BYTES) /* the last whole vector once more, moved back */
+            memcpy(to + bytes - EK_VEC_BYTES, &x, EK_VEC_BYTES);
+        else
+            memcpy(to + done, &x, (size_t)(bytes - done));
     }
 }
 
