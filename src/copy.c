@@ -29,6 +29,8 @@ typedef struct copy {
     int64_t element; /* bytes */
 } copy;
 
+#if EK_HAVE_CUDA
+
 /* dst from src by the operation's kernel, on the device of `queue`, where both are. */
 static ek_status run_kernel(ek_queue *queue, const ek_operand *dst, const ek_operand *src)
 {
@@ -38,8 +40,6 @@ static ek_status run_kernel(ek_queue *queue, const ek_operand *dst, const ek_ope
     /* The row has every dtype, in the enum's order. */
     return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)dst->dtype, &layout);
 }
-
-#if EK_HAVE_CUDA
 
 /* Memory of the queue's device for an operand that ek_mirror described. */
 static ek_status alloc(ek_queue *queue, int64_t count, int64_t first, ek_operand *operand,
