@@ -176,9 +176,9 @@ step_examples() {
 limit_of() {
     case $1 in
     bench) echo 150 ;;
-    check) echo 220 ;;
+    check) echo 230 ;;
     verify) echo 80 ;;
-    overhead) echo 50 ;;
+    overhead) echo 80 ;;
     peers) echo 100 ;;
     sanitize) echo 125 ;;
     exhaustive) echo 420 ;;

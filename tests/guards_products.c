@@ -209,7 +209,7 @@ static void *work(void *argument)
 }
 
 /* O008: threads on one device, each with a queue of its own and so with a handle and a workspace of
- * its own; the fake refuses a handle on a stream or a workspace that is another's. */
+ * its own; the fake refuses a product on a workspace that another handle has taken. */
 START_TEST(products_of_threads)
 {
     pthread_t threads[THREADS];

@@ -40,9 +40,15 @@ static CUcontext current(void)
 /* Contexts that may be current when a call is made: none, that of the device, another one. */
 enum { NONE, OWN, OTHER, CURRENT };
 
+/* What was current when NONE was asked for: the CUDA runtime, say, leaves one. */
+static CUcontext set_aside;
+
 static CUcontext make_current(int which)
 {
     CUcontext context = NULL;
+    set_aside = NULL;
+    if (which == NONE && current())
+        CUDA(cuCtxPopCurrent(&set_aside));
     if (which == OWN)
         context = primary;
     else if (which == OTHER && strcmp(device_names[0], device_names[1]) != 0)
@@ -65,6 +71,8 @@ static void leave(CUcontext made_current)
     REQUIRE(current() == made_current);
     if (made_current)
         CUDA(cuCtxPopCurrent(&popped));
+    if (set_aside)
+        CUDA(cuCtxPushCurrent(set_aside));
 }
 
 static float ones[N], twos[N];

@@ -253,7 +253,7 @@ int main(int argc, char **argv)
                              : 256,
                options.layers ? options.layers : 8);
     images_init(&p.images, 4096, p.model.width);
-    ring_init(&p.ring, 2 * p.threads + 2, &p.model, p.queue);
+    ring_init(&p.ring, 4 * p.threads + 2, &p.model, p.queue);
     printf("%s: %d batches of %d images of %d pixels, %d layers\n", ek_device_name(p.device),
            batches, p.model.rows, p.model.width, p.model.layers);
 

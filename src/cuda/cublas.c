@@ -186,15 +186,18 @@ void ek_cublas_release(ek_cuda_queue *queue)
 void ek_cublas_destroy_spares(ek_cuda_device *device)
 {
     ek_cuda_guard guard;
-    if (!device->cublas_spare ||
-        ek_cuda_guard_enter("ek_device_close", &device->base, &guard) != EK_OK)
+    ek_cublas_owned *spare = take_spare(device);
+    if (!spare)
         return;
-    ek_cublas_owned *spare;
-    while ((spare = take_spare(device))) {
-        ek_cublas.destroy(spare->handle);
+    /* Those that cannot be destroyed go with the context. */
+    bool entered = ek_cuda_guard_enter("ek_device_close", &device->base, &guard) == EK_OK;
+    for (; spare; spare = take_spare(device)) {
+        if (entered)
+            ek_cublas.destroy(spare->handle);
         free(spare);
     }
-    ek_cuda_guard_leave(&guard);
+    if (entered)
+        ek_cuda_guard_leave(&guard);
 }
 
 ek_status ek_cublas_enter_program(ek_queue *queue)

@@ -78,14 +78,11 @@ cublasStatus_t CUBLASWINAPI cublasSetStream_v2(cublasHandle_t handle, cudaStream
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static bool is_taken(const void *workspace, cublasHandle_t by_other_than)
+/* A workspace is its last user's: who had it before finds that out at its next product. */
+static void take_away(const void *workspace)
 {
-    bool taken = false;
-    pthread_mutex_lock(&fake_lock);
     for (cublasHandle_t at = handles; at; at = at->next)
-        taken |= at != by_other_than && at->workspace == workspace;
-    pthread_mutex_unlock(&fake_lock);
-    return taken;
+        at->workspace = at->workspace == workspace ? NULL : at->workspace;
 }
 
 static bool on_device(cublasHandle_t handle, const void *memory, size_t bytes)
@@ -100,8 +97,8 @@ cublasStatus_t CUBLASWINAPI cublasSetWorkspace_v2(cublasHandle_t handle, void *w
     ENTER_BLAS("cublasSetWorkspace");
     REQUIRE(fake_needs_context(handle->context), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(bytes > 0 && on_device(handle, workspace, bytes), CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(!is_taken(workspace, handle), CUBLAS_STATUS_INVALID_VALUE);
     pthread_mutex_lock(&fake_lock);
+    take_away(workspace);
     handle->workspace = workspace;
     pthread_mutex_unlock(&fake_lock);
     return CUBLAS_STATUS_SUCCESS;
