@@ -175,7 +175,7 @@ step_examples() {
 # Seconds a step may take.
 limit_of() {
     case $1 in
-    bench) echo 150 ;;
+    bench) echo 110 ;;
     check) echo 230 ;;
     verify) echo 80 ;;
     overhead) echo 80 ;;
