@@ -66,7 +66,11 @@ AC_DEFUN([EK_CHECKS], [
   AS_IF([test -n "$enable_sanitizers"], [
     # A finding ends the program, so that a test notices it.
     EK_SANITIZER_FLAGS="-fsanitize=$enable_sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
+    # A program without the sanitizer that loads a shared object with it must load its runtime first.
+    AS_CASE([$enable_sanitizers], [*address*],
+      [EK_SANITIZER_PRELOAD="LD_PRELOAD=$($CC -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0"])
     AC_MSG_NOTICE([sanitizers: $enable_sanitizers])])
   AC_SUBST([EK_WARNING_CFLAGS])
   AC_SUBST([EK_SANITIZER_FLAGS])
+  AC_SUBST([EK_SANITIZER_PRELOAD])
 ])

@@ -74,15 +74,27 @@ cublasStatus_t CUBLASWINAPI cublasSetStream_v2(cublasHandle_t handle, cudaStream
     REQUIRE(fake_needs_context(handle->context), CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(stream && stream->context == handle->context, CUBLAS_STATUS_INVALID_VALUE);
     handle->stream = stream;
+    pthread_mutex_lock(&fake_lock);
     handle->workspace = NULL;
+    pthread_mutex_unlock(&fake_lock);
     return CUBLAS_STATUS_SUCCESS;
 }
 
 /* A workspace is its last user's: who had it before finds that out at its next product. */
 static void take_away(const void *workspace)
 {
-    for (cublasHandle_t at = handles; at; at = at->next)
-        at->workspace = at->workspace == workspace ? NULL : at->workspace;
+    for (cublasHandle_t at = handles; at; at = at->next) {
+        if (at->workspace == workspace)
+            at->workspace = NULL;
+    }
+}
+
+static const void *workspace_of(cublasHandle_t handle)
+{
+    pthread_mutex_lock(&fake_lock);
+    const void *workspace = handle->workspace;
+    pthread_mutex_unlock(&fake_lock);
+    return workspace;
 }
 
 static bool on_device(cublasHandle_t handle, const void *memory, size_t bytes)
@@ -186,7 +198,7 @@ cublasStatus_t CUBLASWINAPI cublasGemmStridedBatchedEx_64(
     matrix y = {b, bt ? n : k, bt ? k : n, ldb, stride_b, bt}, z = {c, m, n, ldc, stride_c, false};
     ENTER_BLAS("cublasGemmStridedBatchedEx");
     REQUIRE(fake_needs_context(handle->context), CUBLAS_STATUS_NOT_INITIALIZED);
-    REQUIRE(handle->stream && on_device(handle, handle->workspace, 1),
+    REQUIRE(handle->stream && on_device(handle, workspace_of(handle), 1),
             CUBLAS_STATUS_NOT_INITIALIZED);
     REQUIRE(a_type == b_type && a_type == c_type && algorithm == CUBLAS_GEMM_DEFAULT,
             CUBLAS_STATUS_NOT_SUPPORTED);
