@@ -2,6 +2,7 @@
 
 #include "backend.h"
 #include "program.h"
+#include "sanitized.h"
 
 /* Bytes that a queue may be ahead with; see count. */
 enum { TOLERANCE = 1 << 20 };
@@ -30,15 +31,7 @@ size_t ek_class_bytes(int32_t log_quantum, int32_t class)
 /* ---- what a sanitizer should see on the CPU: uses of memory that is free, and of what lies behind
  * the bytes that were asked for */
 
-#if defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define SANITIZED 1
-#    endif
-#elif defined(__SANITIZE_ADDRESS__)
-#    define SANITIZED 1
-#endif
-
-#ifdef SANITIZED
+#ifdef EK_SANITIZED
 #    include <sanitizer/asan_interface.h>
 
 static void show(const ek_device *device, const ek_block *block, size_t bytes)

@@ -19,24 +19,6 @@ enum { MAX_THREADS = 32, TESTS = 20 };
 const char *device_names[DEVICES] = {"cpu", "cpu"};
 bool computes = true;
 
-void must_at(bool holds, const char *what, const char *file, int line)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s:%d: %s (%s)\n", file, line, what, ek_error_message());
-    exit(EXIT_FAILURE);
-}
-
-ek_queue *open_queue(const char *name)
-{
-    ek_device *device;
-    ek_queue *queue;
-    MUST(ek_device_open(name, &device));
-    MUST(ek_queue_open(device, &queue));
-    ek_device_close(device); /* the queue keeps it */
-    return queue;
-}
-
 void run_threads(int count, void *(*work)(void *number))
 {
     static int numbers[MAX_THREADS];

@@ -6,13 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "einkorn/queue.h"
-
-/* Ends the test where an assertion of Check could not: in any thread. */
-#define MUST(call) must_at((call) == EK_OK, #call, __FILE__, __LINE__)
-#define REQUIRE(holds) must_at(holds, #holds, __FILE__, __LINE__)
-
-void must_at(bool holds, const char *what, const char *file, int line);
+#include "must.h"
 
 /* Names of the devices under test; the same one twice where there is only one. */
 enum { DEVICES = 2 };
@@ -21,8 +15,6 @@ extern const char *device_names[DEVICES];
 
 /* Whether results can be looked at: the fake driver only copies. */
 extern bool computes;
-
-ek_queue *open_queue(const char *device);
 
 /* Runs work(numbers[i]) in `count` threads at once, numbers from 0, and waits for them. */
 void run_threads(int count, void *(*work)(void *number));

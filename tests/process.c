@@ -32,24 +32,6 @@ static const struct {
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
-void require_at(bool condition, const char *what, const char *file, int line)
-{
-    if (condition)
-        return;
-    fprintf(stderr, "%s:%d: %s (%s)\n", file, line, what, ek_error_message());
-    exit(1);
-}
-
-ek_queue *open_queue(const char *name)
-{
-    ek_device *device;
-    ek_queue *queue;
-    MUST(ek_device_open(name, &device));
-    MUST(ek_queue_open(device, &queue));
-    ek_device_close(device); /* the queue keeps it */
-    return queue;
-}
-
 bool product_is_right(ek_queue *queue, int n)
 {
     size_t count = (size_t)n * (size_t)n;

@@ -6,18 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "einkorn/queue.h"
+#include "must.h"
 
 /* A scenario on a device; `device` is "cpu" or "cuda". The result is the program's status. */
 typedef int scenario_fn(const char *device);
-
-/* Ends the program with status 1, and a line that says where, if the condition does not hold. */
-void require_at(bool condition, const char *what, const char *file, int line);
-
-#define REQUIRE(condition) require_at(condition, #condition, __FILE__, __LINE__)
-#define MUST(call) require_at((call) == EK_OK, #call, __FILE__, __LINE__)
-
-ek_queue *open_queue(const char *device);
 
 /* Whether the n by n product of two matrices of ones, by ek_gemm_f64 on the host, is all n. */
 bool product_is_right(ek_queue *queue, int n);

@@ -6,17 +6,11 @@
 #include "check_runtime.h"
 #include "einkorn/memory.h"
 #include "einkorn/program.h"
+#include "sanitized.h"
 
 enum { MB = 1 << 20 };
 
-#if defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define SANITIZED 1
-#    endif
-#elif defined(__SANITIZE_ADDRESS__)
-#    define SANITIZED 1
-#endif
-#ifdef SANITIZED
+#ifdef EK_SANITIZED
 #    include <sanitizer/asan_interface.h>
 #endif
 
@@ -143,7 +137,7 @@ END_TEST
 /* With AddressSanitizer, memory that is kept and what is behind an array cannot be used. */
 START_TEST(kept_memory_is_poisoned)
 {
-#ifdef SANITIZED
+#ifdef EK_SANITIZED
     static const size_t sizes[] = {100, 5000, 3 * MB};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char *memory = take(sizes[i]);
