@@ -105,33 +105,37 @@ EK_BODY double ek_body_rint_f64(double x)
 }
 
 /* The larger and the smaller number: NaN if one is NaN, +0 above -0, so that the order of arguments
- * and of several calls makes no difference to the bits. Equal numbers differ in bits only as zeros
- * do; x + y is reached by NaN alone, and passes it on. GPUs have one instruction for all of it. */
+ * and of several calls makes no difference to the bits. `z` is y where the numbers are equal, which
+ * then differ in bits only as zeros do, and where one is NaN. What follows is bits and not choices,
+ * since gcc makes several masks of choices that depend on each other. GPUs have one instruction for
+ * all of it. */
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#    define EK_BODY_EXTREME(name, instruction, compare, both)                                      \
+#    define EK_BODY_EXTREME(name, instruction, compare, join, rest)                                \
         EK_BODY float ek_body_##name##_f32(float x, float y)                                       \
         {                                                                                          \
             float z;                                                                               \
             asm(instruction ".NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));                    \
             return z;                                                                              \
         }                                                                                          \
-        EK_BODY_EXTREME_OF(name, double, f64, compare, both)
+        EK_BODY_EXTREME_OF(name, double, uint64_t, f64, compare, join, rest)
 #else
-#    define EK_BODY_EXTREME(name, instruction, compare, both)                                      \
-        EK_BODY_EXTREME_OF(name, float, f32, compare, both)                                        \
-        EK_BODY_EXTREME_OF(name, double, f64, compare, both)
+#    define EK_BODY_EXTREME(name, instruction, compare, join, rest)                                \
+        EK_BODY_EXTREME_OF(name, float, uint32_t, f32, compare, join, rest)                        \
+        EK_BODY_EXTREME_OF(name, double, uint64_t, f64, compare, join, rest)
 #endif
 
-#define EK_BODY_EXTREME_OF(name, type, t, compare, both)                                           \
+#define EK_BODY_EXTREME_OF(name, type, bits, t, compare, join, rest)                               \
     EK_BODY type ek_body_##name##_##t(type x, type y)                                              \
     {                                                                                              \
-        type same = ek_body_from_bits_##t(ek_body_bits_##t(x) both ek_body_bits_##t(y));           \
-        return x compare y ? x : (y compare x ? y : (x == y ? same : x + y));                      \
+        type z = x compare y ? x : y;                                                              \
+        bits apart = (bits)(x == y) - 1;                                                           \
+        z = ek_body_from_bits_##t(ek_body_bits_##t(z) join(ek_body_bits_##t(x) rest));             \
+        return x == x ? z : x;                                                                     \
     }
 
-EK_BODY_EXTREME(larger, "max", >, &)
-EK_BODY_EXTREME(smaller, "min", <, |)
+EK_BODY_EXTREME(larger, "max", >, &, | apart)
+EK_BODY_EXTREME(smaller, "min", <, |, &~apart)
 
 #undef EK_BODY_EXTREME
 #undef EK_BODY_EXTREME_OF
