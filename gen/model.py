@@ -333,6 +333,7 @@ class Op:
     meta: dict[str, object]
     bodies: tuple[Body, ...] = ()
     calls: tuple[str, ...] = ()  # other operations whose bodies this one calls
+    known_as: tuple[tuple[str, str], ...] = ()  # other libraries and what they call it
 
     def has(self, slot: str, loop: Loop) -> bool:
         """True if the operation has this optional slot for the loop's dtype."""

@@ -18,7 +18,8 @@ from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype
                        Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
-    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless", "cuda"})
+    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless", "cuda",
+     "names"})
 
 # Keys with a text, and with a list of texts.
 TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc",
@@ -31,6 +32,9 @@ CHOICES = {
     "first": ("nothing", "max", "sum"),
     "uses": ("x", "term"),
 }
+
+# The libraries whose name for an operation "names" may give, and how they are written.
+LIBRARIES = {"thinc": "Thinc", "dfdx": "dfdx", "cupy": "CuPy"}
 
 # The most array operands an operation in the table may take; EK_MAX_INPUTS in table.h.
 MAX_INPUTS = 3
@@ -144,7 +148,9 @@ class _Checker:
         return Op(name=name, kind=kind, path=self.path, brief=str(self.get("brief")), args=args,
                   dtypes=dtypes, loops=loops, edges=tuple(map(str, self.get("edges", []))),
                   reference=str(self.get("reference", " ")).strip(),
-                  domain=str(self.get("domain", "all")), meta=dict(self.literal))
+                  domain=str(self.get("domain", "all")), meta=dict(self.literal),
+                  known_as=tuple((LIBRARIES[key], value)
+                                 for key, value in self.literal.get("names", {}).items()))
 
     def check_values(self) -> None:
         for key in sorted(TEXTS & self.literal.keys()):
@@ -164,6 +170,11 @@ class _Checker:
         for key in ("signless", "cuda"):
             if not isinstance(self.literal.get(key, False), bool):
                 raise self.fail(f"'{key}' must be True or False")
+        names = self.literal.get("names", {})
+        if not isinstance(names, dict) or not all(
+                key in LIBRARIES and isinstance(value, str) for key, value in names.items()):
+            raise self.fail("'names' must be a dictionary of texts by "
+                            f"{', '.join(sorted(LIBRARIES))}")
         for key in sorted(CHOICES.keys() & self.literal.keys()):
             if self.literal[key] not in CHOICES[key]:
                 raise self.fail(f"unknown {key} '{self.literal[key]}': allowed are "

@@ -116,12 +116,17 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
                     "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, kind, "
-                    "out, reference, signless, ulp")
+                    "names, out, reference, signless, ulp")
 
     def test_switches(self) -> None:
         for key in ("cuda", "signless"):
             self.refuse(GOOD.replace('"brief"', f'"{key}": 1, "brief"'), 2,
                         f"'{key}' must be True or False")
+
+    def test_names(self) -> None:
+        for names in ('"relu"', '{"numpy": "relu"}', '{"cupy": 1}'):
+            self.refuse(GOOD.replace('"brief"', f'"names": {names}, "brief"'), 2,
+                        "'names' must be a dictionary of texts by cupy, dfdx, thinc")
 
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
