@@ -20,6 +20,7 @@ except ImportError:
     numpy = None
 
 EINKORN = os.environ.get("EINKORN", "./einkorn")
+SOURCE = Path(__file__).parents[1]
 
 # dtype: what .npy calls it, the format of one number for struct, numbers in an element.
 DTYPES = {
@@ -79,6 +80,14 @@ class CommandTest(unittest.TestCase):
         done = self.command(*words, "-o", out, status=1)
         self.assertIn(says, done.stderr)
         self.assertEqual(sorted(self.dir.iterdir()), before)
+
+
+class Coverage(CommandTest):
+    def test_names_exist(self) -> None:
+        """What docs/coverage.tsv says covers a primitive is in the table or in the headers."""
+        done = subprocess.run([sys.executable, SOURCE / "tools/coverage.py", EINKORN,
+                               SOURCE / "include"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Listings(CommandTest):
