@@ -18,12 +18,12 @@ from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype
                        Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
-    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "bits", "signless", "cuda",
-     "names"})
+    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_int",
+     "reference_real", "bits", "signless", "cuda", "names"})
 
 # Keys with a text, and with a list of texts.
-TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "bits", "out", "acc",
-                   "any_order", "sums", "first", "uses"})
+TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "reference_int",
+                   "reference_real", "bits", "out", "acc", "any_order", "sums", "first", "uses"})
 LISTS = frozenset({"args", "in", "edges"})
 
 # Keys with one of a few words.

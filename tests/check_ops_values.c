@@ -112,8 +112,9 @@ static void check_reference(arguments *a, const ek_op_test *test, int loop)
     const void *const *in = (const void *const *)a->in;
     on_first_place(a, test, loop);
     if (ek_check_exact(test, loop, a->n, in, a->out) == 0 &&
-        ek_check_complex(test, loop, a->n, in, a->out) == 0)
-        ek_check_mpfr(test, loop, a->n, in, a->out);
+        ek_check_complex(test, loop, a->n, in, a->out) == 0 &&
+        ek_check_mpfr(test, loop, a->n, in, a->out) == 0)
+        ck_abort_msg("%s: loop %d has no reference", test->info->call, loop);
 }
 
 /* The loop that computes in float what this loop computes in a half type. */

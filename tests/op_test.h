@@ -8,6 +8,11 @@
 
 #include "einkorn/table.h"
 
+/* An integer as references see it, sign-extended; it wraps, and its low bits are those of every
+ * narrower dtype. What depends on the sign converts to the other one. */
+typedef unsigned __int128 ek_wide;
+typedef __int128 ek_signed_wide;
+
 typedef struct ek_op_test {
     const ek_op_info *info;
 
@@ -19,6 +24,11 @@ typedef struct ek_op_test {
      * t and u are room for it. (null: no such function) */
     void (*reference)(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr z, mpfr_ptr t,
                       mpfr_ptr u);
+
+    /* The value for integers or booleans, and for numbers whose result is exact in double
+     * precision or rounded once from it; t is the loop's dtype. (null: no such loops) */
+    ek_wide (*reference_int)(const ek_wide *in, ek_dtype t);
+    double (*reference_real)(const double *in, ek_dtype t);
 
     /* Arguments that are hard or special for this operation. */
     int edge_count;

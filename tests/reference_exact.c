@@ -7,8 +7,6 @@
 #include "reference.h"
 #include "scene.h"
 
-typedef unsigned __int128 wide; /* wraps, and its low bits are those of every narrower dtype */
-
 static bool is_signed(ek_dtype dtype)
 {
     return dtype >= EK_I8 && dtype <= EK_I64;
@@ -20,7 +18,7 @@ static bool is_integer(ek_dtype dtype)
 }
 
 /* An integer element, sign-extended; a boolean counts as 0 or 1. */
-static wide load(ek_dtype dtype, const void *element)
+static ek_wide load(ek_dtype dtype, const void *element)
 {
     uint64_t bits = 0;
     size_t size = ek_dtype_size(dtype);
@@ -28,93 +26,27 @@ static wide load(ek_dtype dtype, const void *element)
     if (dtype == EK_B8)
         return bits != 0;
     int unused = 64 - 8 * (int)size;
-    return is_signed(dtype) ? (wide)(__int128)((int64_t)(bits << unused) >> unused) : (wide)bits;
+    return is_signed(dtype) ? (ek_wide)(ek_signed_wide)((int64_t)(bits << unused) >> unused)
+                            : (ek_wide)bits;
 }
 
-static bool less(wide a, wide b)
+static bool less(ek_wide a, ek_wide b)
 {
-    return (__int128)a < (__int128)b;
+    return (ek_signed_wide)a < (ek_signed_wide)b;
 }
 
-static wide divide(wide a, wide b)
-{
-    return b ? (wide)((__int128)a / (__int128)b) : 0;
-}
-
-static wide power(wide base, wide exponent)
-{
-    wide result = 1;
-    if (less(exponent, 0))
-        return base == 1 ? 1 : (base == (wide)-1 ? (exponent & 1 ? base : 1) : 0);
-    for (; exponent; exponent >>= 1, base *= base)
-        result *= exponent & 1 ? base : 1;
-    return result;
-}
-
-#define EK_INTEGER(name, expression)                                                               \
-    static wide integer_##name(const wide *x)                                                      \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
-
-EK_INTEGER(neg, -x[0])
-EK_INTEGER(abs, less(x[0], 0) ? -x[0] : x[0])
-EK_INTEGER(relu, less(x[0], 0) ? 0 : x[0])
-EK_INTEGER(copy, x[0])
-EK_INTEGER(add, x[0] + x[1])
-EK_INTEGER(sub, x[0] - x[1])
-EK_INTEGER(mul, x[0] * x[1])
-EK_INTEGER(div, divide(x[0], x[1]))
-EK_INTEGER(pow, power(x[0], x[1]))
-EK_INTEGER(maximum, less(x[0], x[1]) ? x[1] : x[0])
-EK_INTEGER(minimum, less(x[0], x[1]) ? x[0] : x[1])
-EK_INTEGER(eq, x[0] == x[1])
-EK_INTEGER(lt, less(x[0], x[1]))
-EK_INTEGER(le, !less(x[1], x[0]))
-EK_INTEGER(fma, x[0] * x[1] + x[2])
-EK_INTEGER(where, x[0] ? x[1] : x[2])
-
-static const struct {
-    const char *name;
-    wide (*of)(const wide *x);
-} integers[] = {
-    {"neg", integer_neg},         {"abs", integer_abs},         {"relu", integer_relu},
-    {"copy", integer_copy},       {"add", integer_add},         {"sub", integer_sub},
-    {"mul", integer_mul},         {"div", integer_div},         {"pow", integer_pow},
-    {"maximum", integer_maximum}, {"minimum", integer_minimum}, {"eq", integer_eq},
-    {"lt", integer_lt},           {"le", integer_le},           {"fma", integer_fma},
-    {"where", integer_where},
-};
-
-/* The operation on integers; false if it is not known here. */
-static bool integer(const char *op, const wide *x, wide *result)
-{
-    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
-        if (strcmp(op, integers[i].name) == 0) {
-            *result = integers[i].of(x);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void store(ek_dtype dtype, wide value, void *element)
+static void store(ek_dtype dtype, ek_wide value, void *element)
 {
     uint64_t bits = dtype == EK_B8 ? value != 0 : (uint64_t)value;
     memcpy(element, &bits, ek_dtype_size(dtype));
 }
 
-static bool compares(const char *op, double x, double y)
-{
-    return strcmp(op, "eq") == 0 ? x == y : (strcmp(op, "lt") == 0 ? x < y : x <= y);
-}
-
 /* A floating element to an integer dtype: toward zero, saturating, NaN gives 0. */
-static wide truncated(ek_dtype dtype, double value)
+static ek_wide truncated(ek_dtype dtype, double value)
 {
     int bits = 8 * (int)ek_dtype_size(dtype) - (is_signed(dtype) ? 1 : 0);
     double end = ldexp(1, bits);
-    wide top = ((wide)1 << bits) - 1;
+    ek_wide top = ((ek_wide)1 << bits) - 1;
     if (isnan(value))
         return 0;
     if (dtype == EK_B8)
@@ -122,12 +54,12 @@ static wide truncated(ek_dtype dtype, double value)
     if (value >= end)
         return top;
     if (is_signed(dtype))
-        return value <= -end ? -top - 1 : (wide)(__int128)value;
-    return value <= 0 ? 0 : (wide)value;
+        return value <= -end ? -top - 1 : (ek_wide)(ek_signed_wide)value;
+    return value <= 0 ? 0 : (ek_wide)value;
 }
 
 /* A 128-bit integer to a floating dtype, rounded once. */
-static void round_integer(ek_dtype dtype, wide value, void *element)
+static void round_integer(ek_dtype dtype, ek_wide value, void *element)
 {
     mpfr_t exact;
     mpfr_init2(exact, 128);
@@ -169,7 +101,8 @@ static bool exact(const ek_op_test *test, int loop, const void *const *x, void *
     const ek_op_info *info = test->info;
     ek_dtype out = ek_operand_dtype(test, loop, 0);
     ek_dtype last = ek_operand_dtype(test, loop, info->inputs);
-    wide values[EK_MAX_INPUTS] = {0}, value;
+    ek_wide values[EK_MAX_INPUTS] = {0};
+    double numbers[EK_MAX_INPUTS] = {0};
     if (strcmp(info->kind, "cast") == 0) {
         cast(last, x[0], out, result);
         return true;
@@ -182,18 +115,22 @@ static bool exact(const ek_op_test *test, int loop, const void *const *x, void *
         memcpy(result, x[0], ek_dtype_size(out));
         return true;
     }
-    if (strcmp(info->kind, "comparison") == 0 && ek_is_float(last)) {
-        store(out, compares(info->name, ek_element_value(last, x[0]), ek_element_value(last, x[1])),
-              result);
-        return true;
+    if (is_integer(last) ? !test->reference_int : !test->reference_real || ek_is_complex(last))
+        return false;
+    for (int k = 0; k < info->inputs; k++) {
+        ek_dtype in = ek_operand_dtype(test, loop, k + 1);
+        if (is_integer(last))
+            values[k] = load(in, x[k]);
+        else
+            numbers[k] = is_integer(in) ? (double)(ek_signed_wide)load(in, x[k])
+                                        : ek_element_value(in, x[k]);
     }
-    if (!is_integer(last))
-        return false;
-    for (int k = 0; k < info->inputs; k++)
-        values[k] = load(ek_operand_dtype(test, loop, k + 1), x[k]);
-    if (!integer(info->name, values, &value))
-        return false;
-    store(out, value, result);
+    if (is_integer(last))
+        store(out, test->reference_int(values, last), result);
+    else if (is_integer(out))
+        store(out, (ek_wide)(ek_signed_wide)test->reference_real(numbers, last), result);
+    else
+        ek_element_round(out, test->reference_real(numbers, last), result);
     return true;
 }
 

@@ -116,7 +116,7 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
                     "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, kind, "
-                    "names, out, reference, signless, ulp")
+                    "names, out, reference, reference_int, reference_real, signless, ulp")
 
     def test_switches(self) -> None:
         for key in ("cuda", "signless"):
