@@ -65,7 +65,7 @@ static ek_status measure_calls(calls *c)
     EK_TRY(measure(typed_calls, plain_calls, c, most, &typed.time));
     overhead_add(&typed);
 
-    result array = {.device = "cpu", .beside = "ek_add_f32", .goal = GOAL_NS, .bound = 60};
+    result array = {.device = "cpu", .beside = "ek_add_f32", .goal = GOAL_NS, .bound = 40};
     snprintf(array.what, sizeof array.what, "ek_add, n = %d", SIZE);
     EK_TRY(measure(array_calls, typed_calls, c, most, &array.time));
     overhead_add(&array);

@@ -281,8 +281,8 @@ ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
         return ek_fail(EK_DTYPE_MISMATCH, "%s: src is %s: dst is %s; ek_cast converts", call,
                        ek_dtype_name(from->dtype), ek_dtype_name(to->dtype));
     EK_TRY(check_queue(&copy));
-    ek_operand_use(queue, to);
-    ek_operand_use(queue, from);
+    ek_operand_use(queue, to->data);
+    ek_operand_use(queue, from->data);
     EK_TRY(ek_layout_init_stretched(call, 2, copy.side, &copy.layout));
     if (copy.layout.size == 0)
         return EK_OK;

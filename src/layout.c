@@ -57,9 +57,9 @@ static bool shape_size(const ek_array *array, size_t element, int64_t *size)
         int64_t length = array->shape[d];
         if (length < 0 || (length > 0 && __builtin_mul_overflow(nonzero, length, &nonzero)))
             return false;
-        count *= length ? 1 : 0;
+        count *= length;
     }
-    *size = count * (nonzero / (int64_t)element);
+    *size = count;
     return true;
 }
 
@@ -109,15 +109,15 @@ static ek_status init_operand(const char *call, const char *name, const ek_queue
         return ek_fail(EK_DEVICE_MISMATCH, "%s: %s is on %s: the queue's device is %s; %s", call,
                        name, ek_place_text(operand, text), device->name,
                        way_out(operand, device, output));
-    ek_operand_use(queue, operand);
+    ek_operand_use(queue, operand->data);
     return EK_OK;
 }
 
-void ek_operand_use(const ek_queue *queue, const ek_operand *operand)
+void ek_operand_use(const ek_queue *queue, const void *data)
 {
     const ek_backend *backend = ek_queue_device(queue)->backend;
     if (backend->memory_use)
-        backend->memory_use(queue, operand->data);
+        backend->memory_use(queue, data);
 }
 
 ek_status ek_operand_init(const char *call, const char *name, const ek_queue *queue,

@@ -57,9 +57,9 @@ bool ek_belongs(const ek_operand *operand, const ek_device *device);
 /* "cpu", "cuda:1" and so on for messages; text holds at least 64 characters. */
 const char *ek_place_text(const ek_operand *operand, char *text);
 
-/* Notes that the queue uses the operand's memory, so that freeing it elsewhere waits for the queue.
- */
-void ek_operand_use(const ek_queue *queue, const ek_operand *operand);
+/* Notes that the queue uses the memory of an operand at `data`, so that freeing it elsewhere waits
+ * for the queue. */
+void ek_operand_use(const ek_queue *queue, const void *data);
 
 /* Walks operands[1..] broadcast to the shape of operands[0], the output. Refuses shapes that do not
  * broadcast to exactly that shape, an output that overlaps itself, and one that overlaps an input
