@@ -173,13 +173,17 @@ ek_status ek_cache_alloc(ek_queue *queue, size_t bytes, void **memory)
     return EK_OK;
 }
 
-static ek_status find(const ek_device *device, void *memory, ek_block **block)
+static ek_status find(const ek_cache *cache, void *memory, ek_block **block)
 {
-    *block = device->backend->block_find(memory);
+    *block = cache->device->backend->block_find(memory);
     if (EK_UNLIKELY(!*block || (*block)->memory != memory || (*block)->state != EK_BLOCK_USED))
         return ek_fail(EK_INVALID_ARGUMENT,
                        "ek_free: memory is %p: not from ek_alloc, or freed already, or a program's",
                        memory);
+    const ek_device *owner = (*block)->owner->device;
+    if (EK_UNLIKELY(owner != cache->device))
+        return ek_fail(EK_DEVICE_MISMATCH, "ek_free: memory is %p of %s: the queue is of %s",
+                       memory, owner->name, cache->device->name);
     return EK_OK;
 }
 
@@ -189,7 +193,7 @@ ek_status ek_cache_free(ek_queue *queue, void *memory)
     const ek_backend *backend = cache->device->backend;
     bool recording = ek_recording(queue);
     ek_block *block;
-    EK_TRY(find(cache->device, memory, &block));
+    EK_TRY(find(cache, memory, &block));
     if (EK_UNLIKELY(cache->exposed) && !recording)
         EK_TRY(check_stream("ek_free", cache));
     bool shared = block->owner != cache ||

@@ -95,6 +95,35 @@ START_TEST(peaks)
 }
 END_TEST
 
+/* What a GPU gave to the CPU, whose blocks have headers that no GPU's have; and the reverse. */
+static void free_on_the_wrong_side(ek_queue *gpu)
+{
+    ek_device *cpu = NULL;
+    ek_queue *host = NULL;
+    void *pinned = NULL, *plain = NULL;
+    OK(ek_device_open("cpu", &cpu));
+    OK(ek_queue_open(cpu, &host));
+    char *far = take(gpu, 1000), *near = take(host, 1000);
+    OK(ek_pinned_alloc(ek_queue_device(gpu), 1000, &pinned));
+    OK(ek_pinned_alloc(cpu, 1000, &plain));
+    ck_assert_int_eq(ek_free(host, far), EK_DEVICE_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(ek_error_message(), "of cuda:0: the queue is of cpu"));
+    ck_assert_int_eq(ek_free(host, far + 64), EK_INVALID_ARGUMENT);
+    ck_assert_int_eq(ek_free(host, pinned), EK_INVALID_ARGUMENT);
+    ck_assert_int_eq(ek_free(gpu, near), EK_INVALID_ARGUMENT);
+    ck_assert_int_eq(ek_pinned_free(cpu, pinned), EK_DEVICE_MISMATCH);
+    ck_assert_int_eq(ek_pinned_free(cpu, far), EK_DEVICE_MISMATCH);
+    ck_assert_int_eq(ek_pinned_free(cpu, near), EK_INVALID_ARGUMENT);
+    ck_assert_int_eq(ek_pinned_free(ek_queue_device(gpu), plain), EK_INVALID_ARGUMENT);
+    OK(ek_pinned_free(ek_queue_device(gpu), pinned));
+    OK(ek_pinned_free(cpu, plain));
+    OK(ek_free(gpu, far));
+    OK(ek_free(host, near));
+    ck_assert_int_eq(ek_free(host, far), EK_INVALID_ARGUMENT);
+    ek_queue_close(host);
+    ek_device_close(cpu);
+}
+
 START_TEST(wrong_frees)
 {
     ek_queue *queue = fake_queue("cuda:0"), *elsewhere = fake_queue("cuda:1");
@@ -110,6 +139,7 @@ START_TEST(wrong_frees)
     ck_assert_ptr_ne(again, more);
     OK(ek_free(queue, again));
     OK(ek_free(queue, more));
+    free_on_the_wrong_side(queue);
     ck_assert_int_eq(ek_memory_stats(NULL, NULL), EK_INVALID_ARGUMENT);
     ck_assert_int_eq(ek_memory_stats(ek_queue_device(queue), NULL), EK_INVALID_ARGUMENT);
     ck_assert_int_eq(ek_memory_set_limit(NULL, 0), EK_INVALID_ARGUMENT);

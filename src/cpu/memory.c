@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cpu/pages.h"
+#include "cuda/address.h"
 #include "error.h"
 
 enum {
@@ -87,10 +88,27 @@ void ek_cpu_block_release(ek_cache *cache, ek_block *block)
     ek_cpu_give(cache->device, block);
 }
 
-ek_block *ek_cpu_block_find(const void *memory)
+/* What lies before memory of a GPU cannot be read. */
+static ek_block *find_on_gpu(const void *memory)
+{
+#if EK_HAVE_CUDA
+    return ek_cuda_block_find(memory);
+#else
+    (void)memory;
+    return NULL;
+#endif
+}
+
+static ek_block *header_of(const void *memory)
 {
     /* Other addresses cannot have a header there. */
     return (uintptr_t)memory % HEADER == 0 ? (ek_block *)((char *)memory - HEADER) : NULL;
+}
+
+ek_block *ek_cpu_block_find(const void *memory)
+{
+    ek_block *found = find_on_gpu(memory);
+    return EK_UNLIKELY(found != NULL) ? found : header_of(memory);
 }
 
 ek_status ek_cpu_stock_trim(ek_device *device, size_t keep)
@@ -119,7 +137,11 @@ ek_status ek_cpu_pinned_alloc(ek_device *device, size_t bytes, void **memory)
 
 ek_status ek_cpu_pinned_free(ek_device *device, void *memory)
 {
-    ek_block *block = ek_cpu_block_find(memory);
+    if (find_on_gpu(memory))
+        return ek_fail(EK_DEVICE_MISMATCH,
+                       "ek_pinned_free: memory is %p of a GPU: the device is %s", memory,
+                       device->name);
+    ek_block *block = header_of(memory);
     if (!block || block->memory != memory || block->state != EK_BLOCK_PINNED)
         return ek_fail(EK_INVALID_ARGUMENT,
                        "ek_pinned_free: memory is %p: not from ek_pinned_alloc, or freed already",
