@@ -44,7 +44,7 @@ typedef struct ek_backend {
     void (*memory_use)(const ek_queue *queue, const void *memory);
     /* Whether the cache's stream is captured and must be left alone. (null on the CPU) */
     bool (*cache_captured)(const ek_cache *cache);
-    /* Gives free memory beyond `keep` bytes back to the system. The caches are locked. */
+    /* Gives free memory beyond `keep` bytes back to the system. May wait, so nothing is locked. */
     ek_status (*stock_trim)(ek_device *device, size_t keep);
     /* What the device's memory is made of beyond what its stock knows. */
     ek_status (*stock_info)(ek_device *device, ek_memory_info *info);

@@ -91,7 +91,6 @@ ek_status ek_stock_empty(ek_device *device, size_t keep)
         keep -= cache->kept < keep ? cache->kept : keep;
         ek_lock_give(&cache->lock);
     }
-    ek_status status = backend->stock_trim(device, keep);
     ek_lock_give(&ek_caches_lock);
-    return status;
+    return backend->stock_trim(device, keep);
 }

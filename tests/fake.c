@@ -29,6 +29,7 @@ static const struct {
     ENTRY(kernels, ek_fake_kernels),
     ENTRY(kernels_of, ek_fake_kernels_of),
     ENTRY(fail_any, ek_fake_fail_any),
+    ENTRY(meet, ek_fake_meet),
     ENTRY(failed, ek_fake_failed),
     ENTRY(break_device, ek_fake_break),
     ENTRY(hold, ek_fake_hold),

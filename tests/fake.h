@@ -18,6 +18,7 @@ typedef struct fake_driver {
     __typeof__(ek_fake_kernels) *kernels;
     __typeof__(ek_fake_kernels_of) *kernels_of;
     __typeof__(ek_fake_fail_any) *fail_any;
+    __typeof__(ek_fake_meet) *meet;
     __typeof__(ek_fake_failed) *failed;
     __typeof__(ek_fake_break) *break_device;
     __typeof__(ek_fake_hold) *hold;

@@ -116,6 +116,36 @@ START_TEST(trims)
 }
 END_TEST
 
+static ek_queue *trimmed;
+static int met;
+
+/* What takes the lock of all caches: a queue's opening, a free of shared memory, statistics, a
+ * queue's closing. */
+static void live_on(void)
+{
+    ek_queue *other = fake_queue("cuda");
+    char *memory = take(other, MB);
+    OK(ek_memory_use(trimmed, memory));
+    OK(ek_free(other, memory));
+    ck_assert_uint_eq(memory_info(trimmed).in_use, 0);
+    ek_queue_close(other);
+    met++;
+}
+
+/* A trim waits for the device's work. The application's other threads do not wait for the trim. */
+START_TEST(trims_hold_no_one_up)
+{
+    trimmed = fake_queue("cuda");
+    OK(ek_free(trimmed, take(trimmed, MB)));
+    fake.meet("cuStreamSynchronize", live_on);
+    OK(ek_memory_trim(ek_queue_device(trimmed), 0));
+    ck_assert_int_eq(met, 1);
+    ck_assert_uint_eq(memory_info(trimmed).reserved, 0);
+    ek_queue_close(trimmed);
+    ck_assert_int_eq(fake.alive(), 0);
+}
+END_TEST
+
 TCase *room_case(void)
 {
     TCase *room = tcase_create("room");
@@ -126,5 +156,6 @@ TCase *room_case(void)
     tcase_add_test(room, workspaces_beyond_the_limit);
     tcase_add_test(room, limits);
     tcase_add_test(room, trims);
+    tcase_add_test(room, trims_hold_no_one_up);
     return room;
 }

@@ -29,9 +29,10 @@ ek_status ek_alloc(ek_queue *queue, size_t bytes, void **memory);
  * told until now is done, nor what the queue that allocated it was told, nor the work that
  * ek_memory_use declared; no queue is held up by that. A null pointer is allowed. Memory that
  * ek_alloc did not give, or that was freed already, is EK_INVALID_ARGUMENT where that can be seen:
- * always on CUDA, and on the CPU unless the block went back to the system. EK_UNSUPPORTED while the
- * application captures the stream of a queue that uses the memory; it stays in use then. A failure
- * of the driver is reported, but the memory is given back. */
+ * always on CUDA, and on the CPU unless the block went back to the system; what another device gave
+ * is EK_DEVICE_MISMATCH, but memory of the CPU on a queue of CUDA is only unknown there.
+ * EK_UNSUPPORTED while the application captures the stream of a queue that uses the memory; it
+ * stays in use then. A failure of the driver is reported, but the memory is given back. */
 ek_status ek_free(ek_queue *queue, void *memory);
 
 /* Declares that what `queue` was told so far, and is told until the memory is freed, may use memory
@@ -67,7 +68,8 @@ ek_status ek_memory_stats(ek_device *device, ek_memory_info *info);
 ek_status ek_memory_set_limit(ek_device *device, size_t bytes);
 
 /* Gives cached memory back to the system until at most `keep` bytes are cached. Waits for the work
- * of the device's queues, except those that record. */
+ * of the device's queues, except those that record; other threads do not wait for that, unless they
+ * close such a queue or begin to record on it. */
 ek_status ek_memory_trim(ek_device *device, size_t keep);
 
 /* Allocates host memory that a CUDA device copies to and from at full speed and without a wait:

@@ -98,20 +98,59 @@ void ek_cuda_block_release(ek_cache *cache, ek_block *block)
     ek_cuda_give(cache->device, ek_cuda_cache_of(cache)->stream, block);
 }
 
+static const char trim_call[] = "ek_memory_trim";
+
+/* The device's next cache behind one of its caches, or its first. Those of a device stay as long as
+ * that. */
+static ek_cuda_cache *next_cache(const ek_device *device, const ek_cuda_cache *cache)
+{
+    ek_lock_take(&ek_caches_lock);
+    ek_cache *next = cache ? cache->base.next : ek_caches;
+    while (next && next->device != device)
+        next = next->next;
+    ek_lock_give(&ek_caches_lock);
+    return ek_cuda_cache_of(next);
+}
+
+/* The streams of a cache that may be waited for; null if it has none. */
+static void find_streams(const ek_cuda_cache *cache, CUstream *streams)
+{
+    ek_lock_take(&ek_caches_lock);
+    bool usable = cache->base.open && !ek_cuda_cache_captured(&cache->base);
+    streams[0] = usable ? cache->stream : NULL;
+    streams[1] = usable ? cache->aside : NULL;
+    ek_lock_give(&ek_caches_lock);
+}
+
+static ek_status wait_for(const ek_cuda_cache *cache)
+{
+    CUstream streams[2];
+    find_streams(cache, streams);
+    for (int i = 0; i < 2; i++) {
+        if (streams[i])
+            EK_CUDA_TRY(trim_call, cuStreamSynchronize, (streams[i]));
+    }
+    return EK_OK;
+}
+
 /* What the streams have still to free becomes free with that. */
+static ek_status wait_for_caches(const ek_device *device)
+{
+    ek_status status = EK_OK;
+    ek_cuda_cache *cache = NULL;
+    while (status == EK_OK && (cache = next_cache(device, cache))) {
+        ek_lock_take(&cache->streams_lock);
+        status = wait_for(cache);
+        ek_lock_give(&cache->streams_lock);
+    }
+    return status;
+}
+
 ek_status ek_cuda_stock_trim(ek_device *device, size_t keep)
 {
-    static const char call[] = "ek_memory_trim";
     size_t held = (size_t)atomic_load_explicit(&device->stock.held, memory_order_relaxed);
-    for (ek_cache *cache = ek_caches; cache; cache = cache->next) {
-        const ek_cuda_cache *cuda = ek_cuda_cache_of(cache);
-        if (cache->device != device || !cache->open || ek_cuda_cache_captured(cache))
-            continue;
-        EK_CUDA_TRY(call, cuStreamSynchronize, (cuda->stream));
-        if (cuda->aside)
-            EK_CUDA_TRY(call, cuStreamSynchronize, (cuda->aside));
-    }
-    EK_CUDA_TRY(call, cuMemPoolTrimTo,
+    EK_TRY(wait_for_caches(device));
+    EK_CUDA_TRY(trim_call, cuMemPoolTrimTo,
                 (ek_cuda_device_of(device)->pool, keep < SIZE_MAX - held ? held + keep : SIZE_MAX));
     return EK_OK;
 }

@@ -21,6 +21,8 @@ typedef struct ek_cuda_cache {
                       * and so is what follows */
     bool recording;  /* `reached` is as it was before the recording */
     CUstream aside;  /* gives back what several queues used; null until first needed */
+    ek_lock streams_lock; /* while a trim waits for the streams, which neither end nor are captured
+                           * meanwhile; before ek_caches_lock */
 } ek_cuda_cache;
 
 static inline ek_cuda_cache *ek_cuda_cache_of(const ek_cache *cache)
@@ -44,6 +46,9 @@ void ek_cuda_pinned_shrink(ek_device *device, size_t keep);
 /* What a queue needs to share memory, and the end of it. The device's context is current. */
 ek_status ek_cuda_cache_make(ek_cuda_cache *cache, CUstream stream);
 void ek_cuda_cache_end(ek_cache *cache);
+
+/* Leaves the cache of a queue that is being closed to the next. */
+void ek_cuda_cache_leave(ek_cache *cache);
 
 /* Around a recording: in between, its stream cannot be asked. */
 ek_status ek_cuda_cache_record(ek_cache *cache);

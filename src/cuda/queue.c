@@ -101,7 +101,7 @@ void ek_cuda_queue_free(ek_queue *queue)
         ek_cache_free(queue, cuda->cublas_workspace);
     if (cuda->workspace)
         ek_cache_free(queue, cuda->workspace);
-    ek_cache_leave(cuda->base.cache, ek_cuda_cache_end);
+    ek_cuda_cache_leave(cuda->base.cache);
     if (cuda->owns_stream)
         ek_cu.cuStreamDestroy(stream);
     free(cuda);

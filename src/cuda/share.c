@@ -39,6 +39,14 @@ void ek_cuda_cache_end(ek_cache *cache)
     cuda->aside = NULL;
 }
 
+void ek_cuda_cache_leave(ek_cache *cache)
+{
+    ek_lock *streams = &ek_cuda_cache_of(cache)->streams_lock;
+    ek_lock_take(streams);
+    ek_cache_leave(cache, ek_cuda_cache_end);
+    ek_lock_give(streams);
+}
+
 static bool captured_outside(const ek_cache *cache)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -66,6 +74,7 @@ ek_status ek_cuda_cache_record(ek_cache *cache)
     ek_cuda_cache *cuda = ek_cuda_cache_of(cache);
     if (captured_outside(cache))
         return ek_fail(EK_UNSUPPORTED, "%s: the queue's stream is being captured already", call);
+    ek_lock_take(&cuda->streams_lock);
     ek_lock_take(&ek_caches_lock);
     ek_status status = make_aside(call, cuda);
     if (status == EK_OK) {
@@ -75,6 +84,7 @@ ek_status ek_cuda_cache_record(ek_cache *cache)
         cuda->recording = status == EK_OK;
     }
     ek_lock_give(&ek_caches_lock);
+    ek_lock_give(&cuda->streams_lock);
     return status;
 }
 
@@ -169,9 +179,6 @@ ek_status ek_cuda_block_free_shared(ek_queue *queue, ek_block *block)
 {
     ek_cache *cache = ek_queue_base_of(queue)->cache;
     uint64_t users = atomic_load_explicit(&block->users, memory_order_relaxed);
-    if (block->owner->device != cache->device)
-        return ek_fail(EK_DEVICE_MISMATCH, "ek_free: memory is %p of %s: the queue is of %s",
-                       (void *)block->memory, block->owner->device->name, cache->device->name);
     size_t bytes = block->bytes;
     users |= block->owner->bit | cache->bit;
     ek_lock_take(&ek_caches_lock);

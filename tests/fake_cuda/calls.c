@@ -17,7 +17,8 @@ pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static entry entries[MAX_ENTRIES];
 static int entry_count, alive, any_fails_in, any_fails_every;
 static CUresult any_fails_with;
-static const char *failed;
+static const char *failed, *met;
+static void (*meet)(void);
 
 void fake_change_alive(int by)
 {
@@ -62,8 +63,20 @@ CUresult fake_enter(const char *name)
         failed = entry->name;
     if (result == CUDA_SUCCESS && fake_device_count < 0 && strcmp(name, "cuInit") != 0)
         result = CUDA_ERROR_NOT_INITIALIZED;
+    void (*now)(void) = met && strcmp(name, met) == 0 ? meet : NULL;
+    met = now ? NULL : met;
     pthread_mutex_unlock(&fake_lock);
+    if (now)
+        now();
     return result;
+}
+
+void ek_fake_meet(const char *entry, void (*function)(void))
+{
+    pthread_mutex_lock(&fake_lock);
+    met = entry;
+    meet = function;
+    pthread_mutex_unlock(&fake_lock);
 }
 
 const char *ek_fake_entry(int i)

@@ -29,6 +29,9 @@ void ek_fake_fail(const char *entry, int n, int result);
  * it is made to fail. */
 void ek_fake_fail_any(int n, int every, int result);
 
+/* The next call of the entry calls `function` before it does anything. */
+void ek_fake_meet(const char *entry, void (*function)(void));
+
 /* The entry that was made to fail last since ek_fake_fail_any was called; null: none. */
 const char *ek_fake_failed(void);
 
