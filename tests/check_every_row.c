@@ -3,11 +3,11 @@
  * device 1 alone, the caller's context stays, nothing that needs a context is called without, and
  * what a warm call asks of the driver is what tests/driver_calls.txt says. */
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "counts.h"
+#include "driver_table.h"
 #include "fake.h"
 #include "subject.h"
 
@@ -94,163 +94,39 @@ END_TEST
 
 /* ---- what a call asks of the driver */
 
-enum { TEXT = 128, LINE = 256, MAX_ASKED = 128, MAX_ENTRIES = 64 };
-
-/* What some calls of a kind ask for. */
-typedef struct asked {
-    const char *kind, *current;
-    char calls[TEXT];
-    unsigned varieties; /* a bit for each */
-} asked;
-
-typedef struct table {
-    int count;
-    asked row[MAX_ASKED];
-} table;
-
-static void note(table *t, const char *kind, int variety, const char *current, const char *calls)
-{
-    int i = 0;
-    while (i < t->count && (strcmp(t->row[i].kind, kind) || strcmp(t->row[i].calls, calls) ||
-                            strcmp(t->row[i].current, current)))
-        i++;
-    ck_assert_int_lt(i, MAX_ASKED);
-    if (i == t->count) {
-        t->row[i] = (asked){.kind = kind, .current = current};
-        snprintf(t->row[i].calls, TEXT, "%s", calls);
-        t->count++;
-    }
-    t->row[i].varieties |= 1u << variety;
-}
-
-/* The calls since `before`, "cuCtxGetCurrent + 2 cuLaunchKernel". Launches in clusters are
- * launches: not every build has them. */
-static void describe_calls(const int *before, char *text, size_t size)
-{
-    size_t used = 0;
+/* One of an operation's calls. */
+typedef struct scene {
+    ek_subject subject;
     const char *name;
-    *text = '\0';
-    for (int i = 0; (name = fake.entry(i)); i++) {
-        int calls = fake.calls(name) - (i < MAX_ENTRIES ? before[i] : 0);
-        if (strcmp(name, "cuLaunchKernelEx") == 0)
-            continue;
-        if (strcmp(name, "cuLaunchKernel") == 0)
-            calls += fake.calls("cuLaunchKernelEx") - before[MAX_ENTRIES];
-        if (calls == 0)
-            continue;
-        used += (size_t)snprintf(text + used, size - used, used ? " + " : "");
-        if (calls > 1)
-            used += (size_t)snprintf(text + used, size - used, "%d ", calls);
-        used += (size_t)snprintf(text + used, size - used, "%s", name);
-    }
+} scene;
+
+static void call_scene(void *of)
+{
+    scene *s = of;
+    call(&s->subject, s->name);
 }
 
-/* What a second call asks for, with each of the contexts current. */
-static void count_calls(table *t, ek_subject *s, int variety)
+static void count_row(ek_driver_table *table, const ek_place *place, const ek_typed_test *test)
 {
-    static const char *const names[CONTEXTS] = {"none", "another", "its own"};
-    char calls[CONTEXTS][TEXT];
-    CUcontext popped;
-    for (int context = 0; context < CONTEXTS; context++) {
-        int before[MAX_ENTRIES + 1] = {0};
-        const char *name;
-        fake_set_current(context - 1);
-        call(s, varieties[variety].name);
-        for (int i = 0; (name = fake.entry(i)) && i < MAX_ENTRIES; i++)
-            before[i] = fake.calls(name);
-        before[MAX_ENTRIES] = fake.calls("cuLaunchKernelEx");
-        call(s, varieties[variety].name);
-        describe_calls(before, calls[context], sizeof calls[context]);
-        if (context > 0)
-            fake.pop(&popped);
+    for (int i = 0; i < VARIETIES * test->info->loop_count; i++) {
+        const variety *v = &varieties[i % VARIETIES];
+        scene s = {.name = v->name};
+        open_subject(&s.subject, place, test, i / VARIETIES, v);
+        ek_driver_count(table, test->info->kind, v->name, NULL, call_scene, NULL, &s);
+        ek_subject_close(&s.subject);
     }
-    const char *kind = s->problem.op->kind;
-    if (strcmp(calls[0], calls[1]) == 0 && strcmp(calls[0], calls[2]) == 0) {
-        note(t, kind, variety, "any", calls[0]);
-        return;
-    }
-    for (int context = 0; context < CONTEXTS; context++)
-        note(t, kind, variety, names[context], calls[context]);
-}
-
-static int compare_rows(const void *left, const void *right)
-{
-    const asked *a = left, *b = right;
-    int order = strcmp(a->kind, b->kind);
-    order = order ? order : strcmp(a->current, b->current);
-    return order ? order : strcmp(a->calls, b->calls);
-}
-
-static const char *line_of(const asked *a, char *line)
-{
-    int used = snprintf(line, LINE, "%s; %s; ", a->kind, a->current);
-    const char *gap = "";
-    for (int v = 0; v < VARIETIES && a->varieties != (1u << VARIETIES) - 1; v++) {
-        if (!(a->varieties >> v & 1))
-            continue;
-        used += snprintf(line + used, (size_t)(LINE - used), "%s%s", gap, varieties[v].name);
-        gap = ", ";
-    }
-    snprintf(line + used, (size_t)(LINE - used), "%s; %s\n", *gap ? "" : "all", a->calls);
-    return line;
-}
-
-static const char heading[] = "# What a second call of an operation asks of the driver and of "
-                              "cuBLAS, whatever its dtype: kind;\n"
-                              "# current context; calls (tests/check_every_row.c); entries. It "
-                              "compares, and with EK_UPDATE=1\n"
-                              "# writes this file anew.\n";
-
-static const char path[] = EK_SRCDIR "/tests/driver_calls.txt";
-
-static void write_table(const table *t)
-{
-    char line[LINE];
-    FILE *file = fopen(path, "w");
-    ck_assert_msg(file != NULL, "%s cannot be written", path);
-    fputs(heading, file);
-    for (int i = 0; i < t->count; i++)
-        fputs(line_of(&t->row[i], line), file);
-    fclose(file);
-}
-
-static void compare_table(const table *t)
-{
-    char line[LINE], wanted[LINE];
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "%s is missing", path);
-    do {
-        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
-    } while (*line == '#');
-    for (int i = 0; i < t->count; i++) {
-        ck_assert_msg(strcmp(line, line_of(&t->row[i], wanted)) == 0,
-                      "%s should have: %sinstead of: %s", path, wanted, line);
-        *line = '\0';
-        fgets(line, sizeof line, file);
-    }
-    ck_assert_msg(*line == '\0', "%s has a line too many: %s", path, line);
-    fclose(file);
 }
 
 START_TEST(calls_of_the_driver)
 {
-    static table t;
-    const char *update = getenv("EK_UPDATE");
+    ek_driver_table *table = ek_driver_table_open();
     fake_set_current(-1);
     ek_place place = open_place();
-    for (int i = 0; i < ek_typed_test_count; i++) {
-        const ek_typed_test *test = ek_typed_tests[i];
-        for (int k = 0; k < VARIETIES * test->info->loop_count; k++) {
-            ek_subject s;
-            open_subject(&s, &place, test, k / VARIETIES, &varieties[k % VARIETIES]);
-            count_calls(&t, &s, k % VARIETIES);
-            ek_subject_close(&s);
-        }
-    }
-    qsort(t.row, (size_t)t.count, sizeof t.row[0], compare_rows);
-    if (update && strcmp(update, "1") == 0)
-        write_table(&t);
-    compare_table(&t);
+    for (int i = 0; i < ek_typed_test_count; i++)
+        count_row(table, &place, ek_typed_tests[i]);
+    ek_count_runtime(table);
+    ek_driver_table_compare(table, EK_SRCDIR "/tests/driver_calls.txt");
+    ek_driver_table_close(table);
     ek_queue_close(place.queue);
     ck_assert_int_eq(fake.context_failures(), 0);
 }

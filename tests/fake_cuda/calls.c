@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENTRIES = 64 };
+enum { MAX_ENTRIES = 128 };
 
 typedef struct entry {
     const char *name;
