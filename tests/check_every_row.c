@@ -92,6 +92,61 @@ START_TEST(rows_reach_their_device)
 }
 END_TEST
 
+/* ---- calls that have nothing to do */
+
+/* Makes the call if its output has no element: it must succeed and ask the driver for nothing.
+ * Arrays without elements are null pointers. Returns whether it was made. */
+static bool call_for_nothing(ek_subject *s, const char *name)
+{
+    bool empty = s->bytes == 0;
+    int calls = fake.calls(NULL);
+    if (empty)
+        call(s, name);
+    if (fake.calls(NULL) != calls)
+        ck_abort_msg("%s, %s: %d calls of the driver", s->problem.op->name, name,
+                     fake.calls(NULL) - calls);
+    ek_subject_close(s);
+    return empty;
+}
+
+static int make_empty_calls(const ek_place *place, const ek_typed_test *test, int loop)
+{
+    static const int64_t lengths[][3] = {{0, 37, 1}, {0, 0, 0}, {3, 0, 2}};
+    static const struct {
+        int32_t ndim;
+        int64_t shape[4];
+        unsigned axes;
+    } arrays[] = {{1, {0}, 1}, {2, {0, 2}, 2}, {2, {2, 0}, 1}, {4, {0, 0, 2, 0}, 4}};
+    int made = 0;
+    ek_subject s;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        ek_subject_open_typed(&s, place, test, loop, lengths[i]);
+        made += call_for_nothing(&s, "typed");
+    }
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+        ek_subject_layout layout = {arrays[i].ndim, arrays[i].shape, arrays[i].axes, false};
+        if (ek_subject_open(&s, place, test->info, &test->info->loops[loop], &layout))
+            made += call_for_nothing(&s, "array");
+    }
+    return made;
+}
+
+/* O042 */
+START_TEST(empty_arrays_do_nothing)
+{
+    const ek_typed_test *test = ek_typed_tests[_i];
+    const ek_place *places;
+    fake_set_current(-1);
+    ek_place place = open_place();
+    ek_places(&places);
+    for (int loop = 0; loop < test->info->loop_count; loop++) {
+        ck_assert_int_ge(make_empty_calls(&place, test, loop), 4);
+        ck_assert_int_ge(make_empty_calls(&places[0], test, loop), 4);
+    }
+    ek_queue_close(place.queue);
+}
+END_TEST
+
 /* ---- what a call asks of the driver */
 
 /* One of an operation's calls. */
@@ -138,6 +193,7 @@ static Suite *rows_suite(void)
     TCase *rows = tcase_create("rows");
     tcase_set_timeout(rows, 60);
     tcase_add_loop_test(rows, rows_reach_their_device, 0, ek_typed_test_count * CONTEXTS);
+    tcase_add_loop_test(rows, empty_arrays_do_nothing, 0, ek_typed_test_count);
     tcase_add_test(rows, calls_of_the_driver);
     suite_add_tcase(suite, rows);
     return suite;

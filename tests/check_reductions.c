@@ -1000,6 +1000,10 @@ START_TEST(test_array_refusals)
     refused(ek_argmax(q, &s.x, 1, false, &s.out), EK_DTYPE_MISMATCH, "ek_cast converts");
     refused(ek_argmax(q, &s.x, 5, false, &s.out), EK_DTYPE_MISMATCH, "(f32) to f32");
     refused(ek_cumsum(q, &s.x, 2, &s.out), EK_INVALID_ARGUMENT, "axis is 2");
+    ek_array scalar = s.x; /* O045: it has no axis at all */
+    scalar.ndim = 0;
+    refused(ek_sum(q, &scalar, 1, (int32_t[]){-1}, false, &s.out), EK_INVALID_ARGUMENT,
+            "axis is -1");
     refused(ek_cumsum(q, &s.x, 1, &s.out), EK_SHAPE_MISMATCH, "must be (2, 3)");
     refused(ek_cummin(q, &s.x, EK_ALL_AXES, &s.out), EK_SHAPE_MISMATCH, "must be (6,)");
     s.out.data = s.x.data;

@@ -37,6 +37,7 @@ static void broadcast(const char *a, const char *b, const char *wanted)
         ck_assert_msg(got[d] == shape[2][d], "%s and %s: length %lld", a, b, (long long)got[d]);
 }
 
+/* O039 */
 START_TEST(shapes_broadcast)
 {
     broadcast("1", "0", "0");
@@ -74,6 +75,7 @@ START_TEST(broadcast_of_none_and_of_wrong)
 }
 END_TEST
 
+/* O045 */
 START_TEST(scalar_plus_row)
 {
     float five = 5, row[] = {1, 2}, sum[2] = {0, 0};
@@ -87,6 +89,7 @@ START_TEST(scalar_plus_row)
 }
 END_TEST
 
+/* O042; tests/check_every_row.c does this to every operation. */
 START_TEST(empty_arrays_need_no_data)
 {
     static const char *const shapes[] = {"0", "02", "0020", "20"};
@@ -101,6 +104,7 @@ START_TEST(empty_arrays_need_no_data)
 }
 END_TEST
 
+/* O044 */
 START_TEST(empty_is_not_one_element)
 {
     float value = 7;

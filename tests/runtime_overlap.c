@@ -191,6 +191,7 @@ START_TEST(strides_beyond_memory_are_refused)
 }
 END_TEST
 
+/* O031 */
 START_TEST(reversed_planes)
 {
     enum { ROWS = 300, COLUMNS = 10 };
@@ -211,6 +212,7 @@ START_TEST(reversed_planes)
 }
 END_TEST
 
+/* O032 */
 START_TEST(shifted_differences_are_refused)
 {
     for (int64_t n = 2; n <= 70; n++) {
@@ -228,6 +230,7 @@ START_TEST(shifted_differences_are_refused)
 }
 END_TEST
 
+/* O035: refused whatever the width, but for one column, which is the array itself. */
 START_TEST(first_column_from_all)
 {
     for (int64_t n = 2; n <= 70; n++) {
@@ -243,6 +246,7 @@ START_TEST(first_column_from_all)
 }
 END_TEST
 
+/* O033, O036, O037 */
 START_TEST(outputs_that_overlap_themselves_are_refused)
 {
     int32_t cells[14] = {0}, values[14] = {1};
