@@ -9,6 +9,7 @@
 
 #    include <cblas.h>
 
+#    include "blas.h"
 #    include "clock.h"
 #    include "einkorn/device.h"
 #    include "einkorn/memory.h"
@@ -68,8 +69,10 @@ static ek_status measure_gemm(matrices *m, const char *name, measure_fn *work, i
              threads > 1 ? "s" : "");
     m->side = side;
     EK_TRY(ek_queue_set_threads(m->queue, threads));
-    omp_set_num_threads(threads); /* OpenBLAS asks OpenMP how many it may use */
-    EK_TRY(measure(work, direct, m, 1 << 16, &r.time));
+    int before = blas_set_threads(threads);
+    ek_status status = measure(work, direct, m, 1 << 16, &r.time);
+    blas_set_threads(before);
+    EK_TRY(status);
     overhead_add(&r);
     return EK_OK;
 }
@@ -110,7 +113,6 @@ ek_status overhead_gemm(void)
     if (status != EK_OK)
         return status;
     status = measure_all(&m, threads);
-    omp_set_num_threads(threads);
     ek_free(m.queue, m.a);
     ek_free(m.queue, m.b);
     ek_free(m.queue, m.c);

@@ -117,6 +117,9 @@ class Listings(CommandTest):
         self.assertEqual(info["devices"][0]["name"], "cpu")
         self.assertIn("base", info["variants"])
         self.assertGreaterEqual(info["threads"], 1)
+        if not info["build"]["blas"]:
+            self.assertNotIn("library", info["gemm"])
+        self.assertEqual(info["gemm"]["used"], "refusal" not in info["gemm"])
         self.assertEqual(info["options"], {"host_to_device": False, "fallback": False,
                                            "sync_each_call": False})
         self.assertIn(info["version"], self.command("--version").stdout)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blas.h"
 #include "command.h"
 #include "einkorn/device.h"
 #include "einkorn/queue.h"
@@ -12,11 +13,12 @@
 static const char help[] = "usage: einkorn info [--json]\n"
                            "\n"
                            "Tells the version, what was built, the devices and CPU variants\n"
-                           "of this machine, how many threads a call may use, and\n"
-                           "which options the environment gives a queue.\n"
+                           "of this machine, how many threads a call may use, what\n"
+                           "computes gemm on the CPU, and which options the environment\n"
+                           "gives a queue.\n"
                            "\n"
                            "  --json      write JSON: version, build, devices, variants, threads,\n"
-                           "              options\n"
+                           "              gemm, options\n"
                            "  -h, --help  show this text\n";
 
 static const struct {
@@ -113,6 +115,13 @@ static void write_json(int threads, uint32_t options)
     }
     json_end(&out);
     json_int(&out, "threads", threads);
+    json_object(&out, "gemm");
+    if (blas_library())
+        json_string(&out, "library", blas_library());
+    json_bool(&out, "used", !blas_refusal());
+    if (blas_refusal())
+        json_string(&out, "refusal", blas_refusal());
+    json_end(&out);
     json_object(&out, "options");
     for (int i = 0; i < QUEUE_OPTIONS; i++)
         json_bool(&out, queue_options[i].name, options & queue_options[i].value);
@@ -133,7 +142,10 @@ static void print_table(int threads, uint32_t options)
         if (ek_variant_available((ek_variant)v))
             printf(" %s", ek_variant_name((ek_variant)v));
     }
-    printf("\nthreads   %d\noptions  ", threads);
+    printf("\nthreads   %d\ngemm      ", threads);
+    if (blas_refusal())
+        printf("the exact kernels: %s%s", blas_refusal(), blas_library() ? ": " : "");
+    printf("%s\noptions  ", blas_library() ? blas_library() : "");
     for (int i = 0; i < QUEUE_OPTIONS; i++)
         printf(" %s %s%s", queue_options[i].name, options & queue_options[i].value ? "on" : "off",
                i + 1 < QUEUE_OPTIONS ? "," : "\n");

@@ -5,8 +5,8 @@
 #if EK_HAVE_BLAS
 
 #    include <cblas.h>
-#    include <omp.h>
 
+#    include "blas.h"
 #    include "rotation.h"
 #    include "timing.h"
 
@@ -57,16 +57,14 @@ ek_status limits_cpu_gemm(ek_queue *queue, ek_dtype dtype, int64_t size, double 
     const view matrix = view_of_shape(2, shape), views[] = {matrix, matrix, matrix};
     const ek_dtype dtypes[] = {dtype, dtype, dtype};
     timing t;
-    /* OpenBLAS asks OpenMP how many threads it may use. */
-    int threads = omp_get_max_threads();
-    omp_set_num_threads(ek_queue_threads(queue));
+    int threads = blas_set_threads(ek_queue_threads(queue));
     ek_status status = rotation_open(&p.sets, queue, false, 3, dtypes, views);
     if (status == EK_OK)
         status = timing_measure(queue, product_calls, &p, least_ns, &t);
     if (status == EK_OK)
         *gflops = limits_gemm_flops(dtype, size) / t.ns;
     rotation_close(&p.sets, queue);
-    omp_set_num_threads(threads);
+    blas_set_threads(threads);
     return status;
 }
 

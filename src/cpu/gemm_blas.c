@@ -97,7 +97,7 @@ static bool is_small(const ek_gemm_problem *problem)
  * without threads of its own lets callers share its buffers, unless it was built with
  * USE_LOCKING=1, which it does not tell. One with a pool of its own knows nothing of the queue's
  * number of threads, and two forks at one moment wait for each other while it works (O011). */
-static bool is_safe(void)
+bool ek_cpu_blas_is_safe(void)
 {
     return openblas_get_parallel() == OPENBLAS_OPENMP;
 }
@@ -136,7 +136,7 @@ ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_qui
     if (ek_gemm_empty(problem) || (exact_is_quick && is_small(problem)))
         return exact(queue, problem);
     product product = {.problem = *problem, .exact = exact};
-    if (!make_call(&product.problem, &product.call) || !is_safe())
+    if (!make_call(&product.problem, &product.call) || !ek_cpu_blas_is_safe())
         return exact(queue, problem);
     if (EK_UNLIKELY(ek_recording(queue)))
         return ek_cpu_record(queue, run_recorded, NULL, &product, sizeof product);
@@ -144,6 +144,11 @@ ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_qui
 }
 
 #else
+
+bool ek_cpu_blas_is_safe(void)
+{
+    return false;
+}
 
 ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_quick,
                            const ek_gemm_problem *problem)

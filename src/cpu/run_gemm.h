@@ -55,4 +55,7 @@ ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel,
 ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_quick,
                            const ek_gemm_problem *problem);
 
+/* Whether the OpenBLAS that was found is one that may be called. */
+bool ek_cpu_blas_is_safe(void);
+
 #endif
