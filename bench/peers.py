@@ -42,17 +42,17 @@ COLD_BYTES = 1 << 29  # more than any cache
 MOST_SETS = 2000  # of operands; smaller ones are not timed cold
 
 # Our operations, and the peers' functions that do the same.
-SAME = ("abs", "exp", "log", "tanh", "sqrt", "sin", "cos", "maximum", "minimum", "sum", "mean",
-        "argmax", "argmin", "var", "std", "any", "all", "count_nonzero", "cumsum", "cumprod",
-        "where")
+SAME = ("abs", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh",
+        "sqrt", "sin", "cos", "maximum", "minimum", "sum", "mean", "argmax", "argmin", "var", "std",
+        "any", "all", "count_nonzero", "cumsum", "cumprod", "where")
 NUMPY = {name: name for name in SAME} | {
     "abs": "absolute", "neg": "negative", "relu": "maximum", "add": "add", "sub": "subtract",
     "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "lt": "less",
     "le": "less_equal", "max": "amax", "min": "amin", "gemm": "matmul", "gemm_exact": "matmul",
     "cummax": "maximum.accumulate", "cummin": "minimum.accumulate", "norm2": "linalg.norm",
 }
-CUPYX = {"sigmoid": "expit", "erf": "erf", "softmax": "softmax", "log_softmax": "log_softmax",
-         "logsumexp": "logsumexp"}
+CUPYX = {"sigmoid": "expit", "erf": "erf", "exp10": "exp10", "softmax": "softmax",
+         "log_softmax": "log_softmax", "logsumexp": "logsumexp"}
 TORCH = {name: name for name in SAME} | {
     "neg": "neg", "sigmoid": "sigmoid", "erf": "erf", "relu": "clamp_min", "add": "add",
     "sub": "sub", "mul": "mul", "div": "div", "pow": "pow", "eq": "eq", "lt": "lt", "le": "le",
@@ -70,7 +70,7 @@ ALONG = {"softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin"}  # a
 GEMM = {"gemm", "gemm_exact"}  # of square matrices
 MOVE = {"copy", "cast"}
 SHIFT = 1000  # of a roll; how far makes no difference to anyone
-POSITIVE = {"log", "sqrt", "pow"}  # where these functions are numbers
+POSITIVE = {"log", "log2", "log10", "log1p", "sqrt", "pow"}  # where these functions are numbers
 RESULT = {"argmax": "i64", "argmin": "i64", "count_nonzero": "i64", "any": "b8", "all": "b8"}
 
 # Functions that make their result anew: they take no out=.
