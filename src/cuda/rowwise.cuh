@@ -815,9 +815,9 @@ template <typename Row> struct ek_rowwise {
         Numbers numbers = {0, 0};
         if (Row::first != EK_FIRST_NOTHING)
             numbers.center = Row::center(
-                join_level<First>(rows.chunks, levels, [&](int64_t i) { return firsts[i]; }),
+                join_levels<First>(rows.chunks, levels, [&](int64_t i) { return firsts[i]; }),
                 rows.n);
-        numbers.sum = join_level<Sum>(rows.chunks, levels, [&](int64_t i) {
+        numbers.sum = join_levels<Sum>(rows.chunks, levels, [&](int64_t i) {
             int length = chunk_length(rows.n, i);
             Number from = Row::first == EK_FIRST_NOTHING ? 0 : Row::center(firsts[i], length);
             return Row::moved(sums[i], from, numbers.center, length);
@@ -837,22 +837,30 @@ template <typename Row> struct ek_rowwise {
 
     /* One level of the tree after the other, until one number is left. */
     template <typename Op, typename Load>
+    EK_INLINE Number join_levels(int64_t n, Number *levels, const Load &load)
+    {
+        Number result = join_level<Op>(n, levels, load);
+        while (n > EK_CHUNK) {
+            n = (n - 1) / EK_CHUNK + 1;
+            result = join_level<Op>(n, levels, [&](int64_t i) { return levels[i]; });
+        }
+        return result;
+    }
+
+    /* The results of its chunks, and the last of them. They may lie where the level does: none lies
+     * behind what it is made of. */
+    template <typename Op, typename Load>
     EK_INLINE Number join_level(int64_t n, Number *levels, const Load &load)
     {
         Number result = Op::identity();
-        int64_t chunks = (n - 1) / EK_CHUNK + 1;
-        for (int64_t chunk = 0; chunk < chunks; chunk++) {
-            result = join_chunk<Op>(chunk_length(n, chunk),
-                                    [&](int i) { return load(chunk * EK_CHUNK + i); });
-            if (chunks > 1 && threadIdx.x % 32 == 0)
+        for (int64_t at = 0, chunk = 0; at < n; at += EK_CHUNK, chunk++) {
+            result = join_chunk<Op>((int)ek_smaller(n - at, EK_CHUNK),
+                                    [&](int i) { return load(at + i); });
+            __syncwarp();
+            if (threadIdx.x % 32 == 0)
                 levels[chunk] = result;
         }
-        if (chunks > 1) {
-            __syncwarp();
-            /* Rows have less than 4,096^3 elements. */
-            result = join_chunk<Op>((int)chunks, [&](int i) { return levels[i]; });
-            __syncwarp();
-        }
+        __syncwarp();
         return result;
     }
 
