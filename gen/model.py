@@ -213,10 +213,12 @@ SUMS = ("spread", "squares")
 # term(x, center). moved(sum, from, to, n) is what the sum of n terms becomes for another center: the
 # row's. rest is a number for each row; result one for each element, or, if the kind says so, for each
 # row. Results that look at the term of their element (`uses`) get it for the center of its chunk, and
-# rest moved likewise.
+# rest moved likewise. Where results look at no element, near may be the term for finite centers: a
+# function of x - center. For an infinite center it gets that distance, 0 for what is equal, and 0.
 ROW_SLOTS = (
     Slot("center", (("a", "in0"), ("n", "int64_t")), "in0", default="a"),
     Slot("term", (("x", "in0"), ("center", "in0")), "in0"),
+    Slot("near", (("x", "in0"), ("center", "in0")), "in0", optional=True),
     Slot("moved", (("sum", "in0"), ("from", "in0"), ("to", "in0"), ("n", "int64_t")), "in0",
          default="sum"),
     Slot("rest", (("sum", "in0"), ("n", "int64_t"), ("eps", "in0")), "in0", default="sum"),

@@ -1,8 +1,9 @@
 /* Kernels of softmax and its like, of norms, and of reductions that look at a row twice. Row has
  * the types In, Out (in memory) and Number (computed in), the constants first (what the elements of
- * a chunk are first reduced to), uses_term, per_row (one result a row) and norm (gain and bias),
- * and the functions lowest(), load(x), store(number), center(a, n), term(x, center),
- * moved(sum, from, to, n), rest(sum, n, eps) and result(x, term, center, rest, gain, bias). */
+ * a chunk are first reduced to), uses_term, per_row (one result a row), has_near and norm (gain
+ * and bias), and the functions lowest(), load(x), store(number), center(a, n), term(x, center),
+ * near(x, center) if there is one, moved(sum, from, to, n), rest(sum, n, eps) and
+ * result(x, term, center, rest, gain, bias). */
 #ifndef EK_CUDA_ROWWISE_CUH
 #define EK_CUDA_ROWWISE_CUH
 
@@ -120,9 +121,31 @@ template <typename Row> struct ek_rowwise {
             return fold_slots<First>(lane);
         }
 
+        /* The center from which near() takes the terms. Distances from an infinite one take the
+         * places of the elements, so that no test of each element is needed. */
+        __device__ __forceinline__ Number finite(Number center)
+        {
+            if (center - center == 0)
+                return center;
+#pragma unroll
+            for (int s = 0; s < slots; s++)
+                value[s] = value[s] == center ? 0 : value[s] - center;
+            return 0;
+        }
+
+        __device__ __forceinline__ Number term(int slot, Number center) const
+        {
+            if constexpr (Row::has_near)
+                return Row::near(value[slot], center);
+            else
+                return Row::term(value[slot], center);
+        }
+
         /* Terms take the places of the elements if that is what results look at. */
         __device__ __forceinline__ Number sum(Number center)
         {
+            if (Row::has_near)
+                center = finite(center);
             Number lane[own_lanes];
 #pragma unroll
             for (int i = 0; i < own_lanes; i++)
@@ -134,7 +157,7 @@ template <typename Row> struct ek_rowwise {
                 Number term[together];
 #pragma unroll
                 for (int c = 0; c < together; c++) {
-                    term[c] = Row::term(value[g + c], center);
+                    term[c] = this->term(g + c, center);
                     if (Row::uses_term)
                         value[g + c] = term[c];
                 }
@@ -148,7 +171,8 @@ template <typename Row> struct ek_rowwise {
 
         /* put(s, make(s, what slot s holds)) for each element. Some of make() come before any of
          * their put(), so that what they read is under way together: the compiler cannot know that
-         * nothing is put there. Where slots may lie beyond the row that costs more than it gains. */
+         * nothing is put there. Where slots may lie beyond the row that costs more than it gains.
+         */
         template <typename Make, typename Put>
         __device__ __forceinline__ void each(const Make &make, const Put &put) const
         {
@@ -639,7 +663,7 @@ template <typename Row> struct ek_rowwise {
         ((Number *)numbers.sums)[at] = sum;
     }
 
-    /* The numbers of a row whose chunks the cluster holds. */
+    /* The numbers of a row whose chunks the cluster holds; for one result, in one warp. */
     EK_INLINE Numbers exchange(const ek_cuda_plane &plane, int blocks, int chunk, Number first,
                                Number sum)
     {
@@ -650,6 +674,8 @@ template <typename Row> struct ek_rowwise {
             ek_cluster_write(&sums[chunk], sum, blocks);
         }
         ek_cluster_sync(blocks);
+        if (Row::per_row && threadIdx.x >= 32)
+            return Numbers{0, 0};
         return join_few(plane.n, (int)plane.chunks, firsts, sums);
     }
 
