@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -132,10 +133,99 @@ def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
 
 
 @dataclass(frozen=True)
+class Param:
+    """A scalar parameter: a real number, an integer (int) or a truth value (bool)."""
+
+    name: str
+    type: str
+    brief: str
+    default: float
+    least: float | None = None  # what it may be, ends included
+    most: float | None = None
+    above: float | None = None  # the same without the ends
+    below: float | None = None
+    tries: tuple[float, ...] = ()  # what tests use
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words; empty: anything."""
+        low = {"least": self.least, "above": self.above}
+        high = {"most": self.most, "below": self.below}
+        words = {"least": "{} or larger", "above": "larger than {}", "most": "{} or smaller",
+                 "below": "smaller than {}"}
+        if self.least is not None and self.most is not None:
+            return f"{plain(self.least)} to {plain(self.most)}"
+        return " and ".join(words[key].format(plain(value))
+                            for key, value in [*low.items(), *high.items()] if value is not None)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The smallest and the largest number it may be, in C."""
+        low = -math.inf if self.least is None else self.least
+        high = math.inf if self.most is None else self.most
+        if self.above is not None:
+            low = math.nextafter(self.above, math.inf)
+        if self.below is not None:
+            high = math.nextafter(self.below, -math.inf)
+        return (number(low), number(high))
+
+    @property
+    def brief_and_default(self) -> str:
+        """What a row says of it."""
+        return f"{self.brief}; default {plain(self.default)}"
+
+    @property
+    def standard(self) -> str:
+        """The default, in C."""
+        return number(self.default)
+
+    def c(self, loop: Loop) -> str:
+        """Its type in typed calls and bodies."""
+        if self.type == "real":
+            return loop.t.compute.real.c if loop.t.group in ("float", "complex") else loop.t.c
+        return "int64_t" if self.type == "int" else "bool"
+
+    def slot_type(self) -> str:
+        """Its type as slots name them."""
+        return {"real": "real", "int": "int64_t", "bool": "bool"}[self.type]
+
+    @property
+    def array_c(self) -> str:
+        """Its type in array calls."""
+        return {"real": "double", "int": "int64_t", "bool": "bool"}[self.type]
+
+    @property
+    def array_field(self) -> str:
+        """The member of an ek_scalar that holds it on the way from an array call."""
+        return "f64" if self.type == "real" else "i64"
+
+    def field(self, loop: Loop) -> str:
+        """The member of an ek_scalar that holds it in a loop."""
+        if self.type == "real" and loop.t.group in ("float", "complex"):
+            return loop.t.compute.real.name
+        return "i64"
+
+
+def number(value: float) -> str:
+    """A number in C: what is finite as exactly as it is."""
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return str(int(value)) if value == int(value) and abs(value) < 2**31 else repr(value)
+
+
+def plain(value: float) -> str:
+    """A number in words."""
+    return number(value).lower()
+
+
+@dataclass(frozen=True)
 class Slot:
     """A piece of code an operation gives its kind: a block, the arguments it sees, its result.
 
-    Types are "in0".."in2", "out", "acc", "lane" (the loop's dtypes) or a C type."""
+    Types are "in0", "in1", ..., "out", "acc", "lane" (the loop's dtypes), "real" (a parameter's),
+    "results" (all outputs') or a C type."""
 
     name: str
     args: tuple[tuple[str, str], ...]
@@ -174,13 +264,17 @@ def _quick_slots(dtype: str) -> tuple[Slot, ...]:
             Slot("trusted", (("a", dtype), ("total", dtype)), "bool", optional=True))
 
 
-def elementwise_slots(args: tuple[str, ...]) -> tuple[Slot, ...]:
-    """An element's result is its body. An operation may say in place of it how usual arguments are
-    done quickly and how all others are: usual(x) ? quick(x) : rare(x). quick is then also tried on
-    arguments that are not usual, and its result thrown away."""
-    ins = tuple((arg, f"in{i}") for i, arg in enumerate(args))
-    return (Slot("usual", ins, "bool", optional=True), Slot("quick", ins, "out", optional=True),
-            Slot("rare", ins, "out", optional=True), Slot("body", ins, "out"))
+def elementwise_slots(args: tuple[str, ...], params: tuple[Param, ...],
+                      outputs: int) -> tuple[Slot, ...]:
+    """An element's result is its body, which sees the inputs and the parameters. An operation may
+    say in place of it how usual arguments are done quickly and how all others are:
+    usual(x) ? quick(x) : rare(x). quick is then also tried on arguments that are not usual, and its
+    result thrown away. The results of several outputs are a struct."""
+    ins = (*((arg, f"in{i}") for i, arg in enumerate(args)),
+           *((param.name, param.slot_type()) for param in params))
+    out = "out" if outputs == 1 else "results"
+    return (Slot("usual", ins, "bool", optional=True), Slot("quick", ins, out, optional=True),
+            Slot("rare", ins, out, optional=True), Slot("body", ins, out))
 
 
 # A reduction's result is finish(combine of map(x) over all elements, n).
@@ -233,14 +327,17 @@ SCAN_SLOTS = (
     Slot("finish", (("a", "acc"),), "out", default="a"),
 )
 
+ELEMENTWISE_KEYS = frozenset({"in", "out", "outputs", "params"})
+
 KINDS = {
     kind.name: kind
     for kind in (
         Kind("function", "function", table=False, keys=frozenset({"args"})),
-        Kind("unary", "elementwise", args=("x",), keys=frozenset({"out"})),
-        Kind("binary", "elementwise", args=("x", "y"), keys=frozenset({"out"})),
-        Kind("ternary", "elementwise", keys=frozenset({"args", "in", "out"})),
-        Kind("comparison", "elementwise", args=("x", "y"), out="b8"),
+        Kind("unary", "elementwise", args=("x",), keys=ELEMENTWISE_KEYS),
+        Kind("binary", "elementwise", args=("x", "y"), keys=ELEMENTWISE_KEYS),
+        Kind("ternary", "elementwise", keys=ELEMENTWISE_KEYS | {"args"}),
+        Kind("elementwise", "elementwise", keys=ELEMENTWISE_KEYS | {"args"}),
+        Kind("comparison", "elementwise", args=("x", "y"), out="b8", keys=frozenset({"params"})),
         Kind("cast", "elementwise", args=("x",), pairs=True, stored=True),
         Kind("copy", "elementwise", args=("x",), stored=True, array_call=False,
              moves=True),
@@ -265,8 +362,9 @@ KINDS = {
 class Loop:
     """One combination of dtypes: what memory holds and what the body computes in."""
 
+    t: Dtype  # the T of the rules
     ins: tuple[Dtype, ...]
-    out: Dtype
+    outs: tuple[Dtype, ...]
     acc: Dtype
     pairs: bool
     stored: bool
@@ -280,9 +378,9 @@ class Loop:
         return f"{self.ins[0].name}_{self.out.name}" if self.pairs else self.t.name
 
     @property
-    def t(self) -> Dtype:
-        """The T of the loop: the last input's dtype (the first may be where's condition)."""
-        return self.ins[-1] if self.ins else self.out
+    def out(self) -> Dtype:
+        """The dtype of the only output, or of the first one."""
+        return self.outs[0]
 
     @property
     def key(self) -> str:
@@ -302,6 +400,8 @@ class Loop:
         """The C type a body sees for a slot's type name."""
         if which == "lane":
             return f"ek_lane_{self.lane.name}" if self.lane else ""
+        if which == "real":  # as Param.c
+            return self.t.compute.real.c if self.t.group in ("float", "complex") else self.t.c
         if which not in ("out", "acc") and not (which[:2] == "in" and which[2:].isdigit()):
             return which
         dtype = self.dtype(which)
@@ -316,6 +416,7 @@ class Body:
     result: str
     args: tuple[tuple[str, str], ...]  # name, C type
     text: str  # an expression if it has no semicolon, else statements
+    sets: bool = False  # statements that set the members of `out`, a struct of results
 
 
 @dataclass(frozen=True)
@@ -327,10 +428,12 @@ class Op:
     path: Path
     brief: str
     args: tuple[str, ...]
+    outputs: tuple[str, ...]
+    params: tuple[Param, ...]
     dtypes: tuple[str, ...]
     loops: tuple[Loop, ...]
     edges: tuple[str, ...]
-    reference: str
+    references: dict[str, dict[str, str]]  # by key of the literal, by output
     domain: str
     meta: dict[str, object]
     bodies: tuple[Body, ...] = ()
@@ -347,6 +450,19 @@ class Op:
         return bool(self.meta.get("cuda", True))
 
     @property
+    def tries(self) -> list[list[str]]:
+        """Sets of values that tests give the parameters: of each the next one, from the front again
+        where there is none."""
+        most = max((len(param.tries) for param in self.params), default=0)
+        return [[number(param.tries[i % len(param.tries)]) for param in self.params]
+                for i in range(most)]
+
+    @property
+    def has_integers(self) -> bool:
+        """True if some loop computes in integers."""
+        return any(loop.t.group in ("bool", "int") for loop in self.loops)
+
+    @property
     def has_quick(self) -> bool:
         """True if some loop has a quick way for usual arguments."""
         return any(self.has("usual", loop) for loop in self.loops)
@@ -356,7 +472,7 @@ class Op:
 
         A cast does more where float32 does not hold every value of its other side, and nothing at
         all between equal types."""
-        if self.kind.moves or not any(d.is_half for d in (*loop.ins, loop.out)):
+        if self.kind.moves or not any(d.is_half for d in (*loop.ins, *loop.outs)):
             return None
         if loop.pairs and (loop.ins[0] == loop.out or not loop.ins[0].fits_f32):
             return None
@@ -364,8 +480,8 @@ class Op:
         def wide(dtypes: tuple[Dtype, ...]) -> tuple[Dtype, ...]:
             return tuple(DTYPES["f32"] if d.is_half else d for d in dtypes)
 
-        wanted = wide((*loop.ins, loop.out))
-        return next((other for other in self.loops if (*other.ins, other.out) == wanted), None)
+        wanted = wide((*loop.ins, *loop.outs))
+        return next((other for other in self.loops if (*other.ins, *other.outs) == wanted), None)
 
     @property
     def wide_loops(self) -> list[Loop]:
@@ -379,7 +495,7 @@ class Op:
         def bits(loop: Loop) -> object:
             if self.kind.moves:
                 return loop.out.place
-            return tuple(dtype.signless for dtype in (*loop.ins, loop.out))
+            return tuple(dtype.signless for dtype in (*loop.ins, *loop.outs))
 
         if not self.kind.moves and not self.meta.get("signless"):
             return loop

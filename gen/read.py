@@ -15,15 +15,15 @@ import jinja2
 from jinja2 import nodes
 
 from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype, Kind, Loop, Op,
-                       Slot, dtype_by_rule, elementwise_slots)
+                       Param, Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_int",
      "reference_real", "bits", "signless", "cuda", "names"})
 
 # Keys with a text, and with a list of texts.
-TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "reference", "reference_int",
-                   "reference_real", "bits", "out", "acc", "any_order", "sums", "first", "uses"})
+TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "bits", "out", "acc", "any_order", "sums",
+                   "first", "uses"})
 LISTS = frozenset({"args", "in", "edges"})
 
 # Keys with one of a few words.
@@ -36,8 +36,18 @@ CHOICES = {
 # The libraries whose name for an operation "names" may give, and how they are written.
 LIBRARIES = {"thinc": "Thinc", "dfdx": "dfdx", "cupy": "CuPy"}
 
-# The most array operands an operation in the table may take; EK_MAX_INPUTS in table.h.
-MAX_INPUTS = 3
+# How much an operation in the table may take and give, as include/einkorn/limits.h has it.
+MAX_INPUTS, MAX_OUTPUTS, MAX_PARAMS = 6, 4, 8
+
+# What gives the results that tests want.
+REFERENCES = ("reference", "reference_int", "reference_real")
+
+# A name that operands and parameters may have.
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+# Names that generated code has for itself.
+TAKEN = frozenset({"q", "n", "i", "rows", "data", "step", "params", "size", "out", "op", "walk",
+                   "loop", "count", "rare", "at", "in", "result", "self"})
 
 # An edge: a number as C writes it, or what is none.
 NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*)?p[-+]?\d+)")
@@ -139,15 +149,19 @@ class _Checker:
         args = self.args(kind)
         if kind.table and len(args) > MAX_INPUTS:
             raise self.fail(f"'args' has {len(args)} names: at most {MAX_INPUTS} are allowed")
+        outputs = self.outputs(kind)
+        params = self.params(kind)
+        self.check_names(kind, args, tuple(outputs), params)
         dtypes = self.dtypes(kind)
         ins = tuple(self.literal.get("in", kind.ins or ("T",) * len(args)))
         if len(ins) != len(args):
             raise self.fail(f"'in' has {len(ins)} dtypes: must be one for each of {list(args)}")
-        loops = self.loops(kind, dtypes, ins)
+        loops = self.loops(kind, dtypes, ins, tuple(outputs.values()))
         self.check_blocks(kind)
         return Op(name=name, kind=kind, path=self.path, brief=str(self.get("brief")), args=args,
-                  dtypes=dtypes, loops=loops, edges=tuple(map(str, self.get("edges", []))),
-                  reference=str(self.get("reference", " ")).strip(),
+                  outputs=tuple(outputs), params=params, dtypes=dtypes, loops=loops,
+                  edges=tuple(map(str, self.get("edges", []))),
+                  references={key: self.references(tuple(outputs), key) for key in REFERENCES},
                   domain=str(self.get("domain", "all")), meta=dict(self.literal),
                   known_as=tuple((LIBRARIES[key], value)
                                  for key, value in self.literal.get("names", {}).items()))
@@ -198,6 +212,81 @@ class _Checker:
             raise self.fail(f"'args' is {list(args)}: must be the first ones of {list(most)}")
         return args
 
+    def outputs(self, kind: Kind) -> dict[str, str]:
+        """The outputs by name, and the rules of their dtypes."""
+        single = {"c" if kind.name == "gemm" else "out": str(self.literal.get("out", kind.out))}
+        outputs = self.literal.get("outputs", single)
+        if "out" in self.literal and "outputs" in self.literal:
+            raise self.fail("'out' and 'outputs' are both there: one of them says what comes out")
+        if not isinstance(outputs, dict) or not all(
+                isinstance(word, str) for pair in outputs.items() for word in pair):
+            raise self.fail("'outputs' must be a dictionary of dtypes by name")
+        if not 1 <= len(outputs) <= MAX_OUTPUTS:
+            raise self.fail(f"'outputs' has {len(outputs)} names: must be 1 to {MAX_OUTPUTS}")
+        return outputs
+
+    def params(self, kind: Kind) -> tuple[Param, ...]:
+        literal = self.literal.get("params", {})
+        if not isinstance(literal, dict):
+            raise self.fail("'params' must be a dictionary of dictionaries by name")
+        if len(literal) > MAX_PARAMS:
+            raise self.fail(f"'params' has {len(literal)} names: at most {MAX_PARAMS} are allowed")
+        return tuple(self.param(name, value) for name, value in literal.items())
+
+    def param(self, name: str, literal: object) -> Param:
+        keys = ("type", "brief", "default", "least", "most", "above", "below", "tries")
+        if not isinstance(literal, dict):
+            raise self.fail(f"parameter '{name}' must be a dictionary")
+        for key in literal:
+            if key not in keys:
+                raise self.fail(f"parameter '{name}': unknown key '{key}': allowed are "
+                                f"{', '.join(keys)}")
+        for key in keys[:3]:
+            if key not in literal:
+                raise self.fail(f"parameter '{name}': key '{key}' is missing")
+        if literal["type"] not in ("real", "int", "bool"):
+            raise self.fail(f"parameter '{name}': unknown type '{literal['type']}': allowed are "
+                            "real, int, bool")
+        ends = {key: self.number(name, key, literal[key]) for key in keys[3:7] if key in literal}
+        tries = tuple(self.number(name, "tries", value) for value in literal.get("tries", ()))
+        default = self.number(name, "default", literal["default"])
+        return Param(name, literal["type"], str(literal["brief"]), default, **ends,
+                     tries=tries or (default,))
+
+    def number(self, name: str, key: str, value: object) -> float:
+        """A number, or the text of one that is none: "inf", "-inf", "nan"."""
+        if isinstance(value, (int, float)):
+            return float(value)
+        if value not in ("inf", "-inf", "nan"):
+            raise self.fail(f"parameter '{name}': '{key}' is '{value}': must be a number, 'inf', "
+                            "'-inf' or 'nan'")
+        return float(str(value))
+
+    def check_names(self, kind: Kind, args: tuple[str, ...], outputs: tuple[str, ...],
+                    params: tuple[Param, ...]) -> None:
+        """Operands and parameters are all variables of generated code."""
+        names = [*args, *outputs, *(param.name for param in params)]
+        own = [] if len(outputs) == 1 else list(outputs)
+        for name in [*(args if kind.args is None else ()), *own, *(p.name for p in params)]:
+            if not NAME.fullmatch(name) or (kind.family == "elementwise" and name in TAKEN):
+                raise self.fail(f"'{name}' cannot name an operand or a parameter: lower-case "
+                                "letters, digits and _ are allowed, and no name of generated code")
+        for name in names:
+            if names.count(name) > 1:
+                raise self.fail(f"'{name}' names two of the operands and parameters")
+
+    def references(self, outputs: tuple[str, ...], key: str = "reference") -> dict[str, str]:
+        """The reference of each output that has one."""
+        given = self.literal.get(key, {})
+        references = {outputs[0]: given} if isinstance(given, str) else given
+        if not isinstance(references, dict) or not all(
+                isinstance(text, str) for text in references.values()):
+            raise self.fail(f"'{key}' must be a text, or a dictionary of texts by output")
+        for name in references:
+            if name not in outputs:
+                raise self.fail(f"'{key}' of '{name}': outputs are {', '.join(outputs)}")
+        return {name: text.strip() for name, text in references.items()}
+
     def dtypes(self, kind: Kind) -> tuple[str, ...]:
         chosen = self.dtype_set(str(self.get("dtypes", "FLOATS" if not kind.table else None)))
         return tuple(name for name in DTYPES if name in chosen)
@@ -228,16 +317,17 @@ class _Checker:
                             f"{', '.join([*DTYPE_RULES, *DTYPES])}")
         return dtype_by_rule(text, t)
 
-    def loops(self, kind: Kind, dtypes: tuple[str, ...], ins: tuple[str, ...]) -> tuple[Loop, ...]:
+    def loops(self, kind: Kind, dtypes: tuple[str, ...], ins: tuple[str, ...],
+              outs: tuple[str, ...]) -> tuple[Loop, ...]:
         if kind.pairs:
-            return tuple(Loop((DTYPES[a],), DTYPES[b], DTYPES[a], True, kind.stored, 0)
-                         for a in dtypes for b in dtypes)
-        out = str(self.literal.get("out", kind.out))
+            return tuple(Loop(DTYPES[a], (DTYPES[a],), (DTYPES[b],), DTYPES[a], True, kind.stored,
+                              0) for a in dtypes for b in dtypes)
         acc = str(self.literal.get("acc", kind.acc))
         any_order = self.dtype_set(self.literal["any_order"]) if "any_order" in self.literal else ()
         made = []
         for t in (DTYPES[name] for name in dtypes):
-            made.append(Loop(tuple(self.rule(rule, t) for rule in ins), self.rule(out, t),
+            made.append(Loop(t, tuple(self.rule(rule, t) for rule in ins),
+                             tuple(self.rule(rule, t) for rule in outs),
                              self.rule(acc, t).compute, False, kind.stored, self.ulp(t),
                              self.lane(t), t.name in any_order))
         return tuple(made)
@@ -256,7 +346,7 @@ class _Checker:
 
     def check_blocks(self, kind: Kind) -> None:
         slots = [slot.name for slot in
-                 (elementwise_slots(()) if kind.slots is None else kind.slots)]
+                 (elementwise_slots((), (), 1) if kind.slots is None else kind.slots)]
         for slot in ("quick", "rare"):
             if kind.slots is None and any(b.startswith("usual") for b in self.blocks) != any(
                     b.startswith(slot) for b in self.blocks):
@@ -280,7 +370,7 @@ class BodyRenderer:
         template = self.env.from_string(op.path.read_text(encoding="utf-8"))
         slots = op.kind.slots
         if slots is None:
-            slots = elementwise_slots(op.args)
+            slots = elementwise_slots(op.args, op.params, len(op.outputs))
         bodies: dict[str, Body] = {}
         calls: set[str] = set()
         for loop in op.loops:
@@ -298,10 +388,11 @@ class BodyRenderer:
                         raise TemplateError(f"{op.path}:1: block '{slot.name}' is missing for "
                                             f"dtype {loop.name}")
                     continue
+                results = f"ek_results_{op.name}_{loop.key}"
                 bodies[name] = Body(
-                    name, loop.c(slot.result),
+                    name, results if slot.result == "results" else loop.c(slot.result),
                     tuple((arg, loop.c(which)) for arg, which in slot.args),
-                    self._resolve(op, loop, text, calls))
+                    self._resolve(op, loop, text, calls), slot.result == "results" and ";" in text)
         return replace(op, bodies=tuple(bodies.values()), calls=tuple(sorted(calls - {op.name})))
 
     def _text(self, op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
@@ -323,9 +414,10 @@ class BodyRenderer:
     @staticmethod
     def _chosen(op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
         """The body of an operation that says what is usual."""
+        sees = ", ".join(arg for arg, _ in slot.args)
         if slot.name != "body" or not any("usual" + e in template.blocks for e in loop.t.blocks):
             return None
-        quick, rare, usual = (f"ek_{name}_{op.name}_{loop.key}({', '.join(op.args)})"
+        quick, rare, usual = (f"ek_{name}_{op.name}_{loop.key}({sees})"
                               for name in ("quick", "rare", "usual"))
         return f"{usual} ? {quick} : {rare}"
 

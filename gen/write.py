@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,11 @@ def add_filters(env: jinja2.Environment) -> None:
     def c_string(value: object) -> str:
         return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
+    def mentions(text: str, name: str) -> bool:
+        return re.search(rf"\b{name}\b", text) is not None
+
     env.filters["c_string"] = c_string
+    env.filters["mentions"] = mentions
     env.globals.update(dtypes=DTYPES, dtype_by_rule=dtype_by_rule, kinds=KINDS)
 
 

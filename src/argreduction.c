@@ -29,14 +29,14 @@ typedef struct argreduction_args {
 } argreduction_args;
 
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+                         const void *args, ek_array *const *out)
 {
     const argreduction_args *a = args;
     ek_operand x, result;
     bool marked[EK_MAX_NDIM];
     int32_t loop = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, *out, &result));
     EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
     EK_TRY(mark(op, x.ndim, a->axis, marked));
@@ -48,7 +48,7 @@ ek_status ek_argreduction(ek_queue *queue, const ek_op_info *op, const ek_array 
                           bool keepdims, ek_array *out)
 {
     const argreduction_args args = {axis, keepdims};
-    return ek_call(compute, queue, op, &x, &args, out);
+    return ek_call(compute, queue, op, &x, &args, &out);
 }
 
 /* The parameters, with their defaults. */
@@ -61,7 +61,7 @@ static void read_params(int32_t count, const ek_param *params, int64_t *axis, bo
 }
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                       const ek_param *params, ek_output *out)
 {
     ek_operand x;
     int32_t loop = 0;
@@ -71,13 +71,13 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     EK_TRY(mark(op, x.ndim, axis, marked));
-    *dtype = (ek_dtype)op->loops[loop].out;
-    ek_rows_reduced_shape(x.ndim, x.shape, marked, keepdims, ndim, shape);
+    out->dtype = (ek_dtype)op->loops[loop].out[0];
+    ek_rows_reduced_shape(x.ndim, x.shape, marked, keepdims, &out->ndim, out->shape);
     return EK_OK;
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+                       int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     argreduction_args args;
     read_params(param_count, params, &args.axis, &args.keepdims);

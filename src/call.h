@@ -9,17 +9,17 @@
 /* What an array call does: all checks, then the work. `args` is whatever else the calls of its kind
  * are given. */
 typedef ek_status ek_call_fn(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                             const void *args, ek_array *out);
+                             const void *args, ek_array *const *out);
 
 #if EK_HAVE_CUDA
 /* Makes a call on a queue that has options: copies inputs in, or runs it on the CPU. */
 ek_status ek_call_mixed(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
-                        const ek_array *const *in, const void *args, ek_array *out);
+                        const ek_array *const *in, const void *args, ek_array *const *out);
 #endif
 
 /* Makes a call. What a queue's options allow is thus added in one place, for every kind. */
 static inline ek_status ek_call(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
-                                const ek_array *const *in, const void *args, ek_array *out)
+                                const ek_array *const *in, const void *args, ek_array *const *out)
 {
     EK_ENTRY(queue, op->call);
 #if EK_HAVE_CUDA

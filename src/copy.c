@@ -38,7 +38,7 @@ static ek_status run_kernel(ek_queue *queue, const ek_operand *dst, const ek_ope
     ek_layout layout;
     EK_TRY(ek_layout_init_stretched(call, 2, side, &layout));
     /* The row has every dtype, in the enum's order. */
-    return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)dst->dtype, &layout);
+    return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)dst->dtype, &layout, NULL);
 }
 
 /* Memory of the queue's device for an operand that ek_mirror described. */
@@ -292,5 +292,5 @@ ek_status ek_copy(ek_queue *queue, ek_array *dst, const ek_array *src)
     if (!ek_belongs(to, device) || !ek_belongs(from, device))
         return between(&copy);
 #endif
-    return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)to->dtype, &copy.layout);
+    return ek_elementwise_run(queue, &ek_op_copy.info, (int32_t)to->dtype, &copy.layout, NULL);
 }

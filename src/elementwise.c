@@ -7,30 +7,41 @@
 #include "call.h"
 #include "cpu/run_elementwise.h"
 
-/* The number of the loop for these dtypes, -1 if there is none. `in` has those of the inputs, zeros
- * behind them; `out` may be null where only the inputs are known. */
-static int32_t loop_for(const ek_op_info *op, const uint8_t *in, const ek_dtype *out)
+/* The number of the loop for these dtypes, -1 if there is none: of the inputs and of the outputs,
+ * with zeros behind them. `out` may be null where only the inputs are known. */
+static int32_t loop_for(const ek_op_info *op, const uint8_t *in, const uint8_t *out)
 {
     for (int32_t i = 0; i < op->loop_count; i++) {
         const ek_loop *loop = &op->loops[i];
-        if (memcmp(loop->in, in, sizeof loop->in) == 0 && (!out || loop->out == *out))
+        if (memcmp(loop->in, in, sizeof loop->in) == 0 &&
+            (!out || memcmp(loop->out, out, sizeof loop->out) == 0))
             return i;
     }
     return -1;
 }
 
-static ek_status find_loop(const ek_op_info *op, const uint8_t *in, const ek_dtype *out,
+/* Adds dtypes to a message, with commas between. */
+static void list_dtypes(char *text, size_t size, int32_t count, const uint8_t *dtypes)
+{
+    for (int32_t k = 0; k < count; k++)
+        snprintf(text + strlen(text), size - strlen(text), "%s%s", k ? ", " : "",
+                 ek_dtype_name((ek_dtype)dtypes[k]));
+}
+
+static ek_status find_loop(const ek_op_info *op, const uint8_t *in, const uint8_t *out,
                            int32_t *found)
 {
     *found = loop_for(op, in, out);
     if (*found >= 0)
         return EK_OK;
-    char text[64] = "";
-    for (int32_t k = 0; k < op->inputs; k++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? ", " : "",
-                 ek_dtype_name((ek_dtype)in[k]));
-    return ek_fail(EK_DTYPE_MISMATCH, "%s: no kernel takes (%s)%s%s; ek_cast converts", op->call,
-                   text, out ? " to " : "", out ? ek_dtype_name(*out) : "");
+    char text[64] = "", results[64] = "";
+    bool several = out && op->outputs > 1;
+    list_dtypes(text, sizeof text, op->inputs, in);
+    if (out)
+        list_dtypes(results, sizeof results, op->outputs, out);
+    return ek_fail(EK_DTYPE_MISMATCH, "%s: no kernel takes (%s)%s%s%s%s; ek_cast converts",
+                   op->call, text, out ? " to " : "", several ? "(" : "", results,
+                   several ? ")" : "");
 }
 
 /* Note [Plain calls]
@@ -87,40 +98,44 @@ static bool read_plain_operand(const ek_device *device, const ek_array *array, i
 }
 
 static bool read_plain(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       const ek_array *out, plain *plain)
+                       ek_array *const *out, plain *plain)
 {
-    uint8_t dtypes[EK_MAX_INPUTS] = {0};
-    ek_dtype dtype, result;
-    if (!queue || !out || ek_array_dtype(out, &result) != EK_OK)
+    uint8_t results[EK_MAX_OUTPUTS] = {0}, dtypes[EK_MAX_INPUTS] = {0};
+    int32_t outputs = op->outputs;
+    ek_dtype dtype;
+    if (!queue || !out[0] || ek_array_dtype(out[0], &dtype) != EK_OK)
         return false;
     const ek_device *device = ek_queue_base_of(queue)->device;
-    plain->n = count_of(out);
-    if (plain->n == 0 || !in_order(out, out) || !read_plain_operand(device, out, 0, plain))
+    const ek_array *before = out[0]; /* has this dtype */
+    plain->n = count_of(before);
+    if (plain->n == 0)
         return false;
-    dtype = result;
-    for (int32_t i = 0; i < op->inputs; i++) {
-        const ek_array *x = in[i];
-        if (!x || !in_order(x, out))
+    for (int32_t i = 0; i < outputs + op->inputs; i++) {
+        const ek_array *x = i < outputs ? out[i] : in[i - outputs];
+        if (!x || !in_order(x, out[0]))
             return false;
-        if (memcmp(&x->type, i > 0 ? &in[i - 1]->type : &out->type, sizeof x->type) != 0 &&
+        if (memcmp(&x->type, &before->type, sizeof x->type) != 0 &&
             ek_array_dtype(x, &dtype) != EK_OK)
             return false;
-        dtypes[i] = (uint8_t)dtype;
-        if (!read_plain_operand(device, x, i + 1, plain))
+        before = x;
+        *(i < outputs ? &results[i] : &dtypes[i - outputs]) = (uint8_t)dtype;
+        if (!read_plain_operand(device, x, i, plain))
             return false;
     }
-    plain->loop = loop_for(op, dtypes, &result);
+    plain->loop = loop_for(op, dtypes, results);
     return plain->loop >= 0 && op->kernels[queue->variant] &&
-           ek_typed_ok(op->inputs + 1, plain->n, plain->data, plain->size);
+           ek_typed_ok(outputs, outputs + op->inputs, plain->n, plain->data, plain->size);
 }
 
-static ek_status run_plain(ek_queue *queue, const ek_op_info *op, const plain *plain)
+static ek_status run_plain(ek_queue *queue, const ek_op_info *op, const plain *plain,
+                           const ek_scalar *params)
 {
     const void *kernels = op->kernels[queue->variant];
-    int32_t operands = op->inputs + 1;
+    int32_t operands = op->outputs + op->inputs;
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA) {
         ek_layout layout; /* large, so only what one dimension needs is set */
+        layout.outputs = op->outputs;
         layout.operands = operands;
         layout.ndim = 1;
         layout.size = layout.shape[0] = plain->n;
@@ -129,82 +144,115 @@ static ek_status run_plain(ek_queue *queue, const ek_op_info *op, const plain *p
             layout.data[i] = plain->data[i];
             layout.stride[0][i] = 1;
         }
-        return ek_cuda_elementwise_layout(queue, kernels, plain->loop, &layout, plain->size);
+        return ek_cuda_elementwise_layout(queue, kernels, plain->loop, &layout, plain->size,
+                                          params);
     }
 #endif
     ek_elementwise_fn *const *table = kernels;
-    return ek_cpu_elementwise(queue, table[plain->loop], operands, plain->n, plain->data,
-                              plain->size);
+    return ek_cpu_elementwise(queue, table[plain->loop], op->outputs, operands, plain->n,
+                              plain->data, plain->size, params);
 }
 
-static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+/* Any call, by the operands it checks. */
+static ek_status compute_general(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                                 const ek_scalar *given, ek_array *const *out)
 {
-    (void)args;
-    plain plain;
-    if (read_plain(queue, op, in, out, &plain))
-        return run_plain(queue, op, &plain);
+    int32_t outputs = op->outputs, loop = 0;
     ek_operand operands[EK_MAX_OPERANDS];
-    uint8_t dtypes[EK_MAX_INPUTS] = {0};
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &operands[0]));
-    for (int32_t i = 0; i < op->inputs; i++) {
-        EK_TRY(ek_operand_init(op->call, op->input_names[i], queue, in[i], &operands[i + 1]));
-        dtypes[i] = (uint8_t)operands[i + 1].dtype;
+    uint8_t results[EK_MAX_OUTPUTS] = {0}, dtypes[EK_MAX_INPUTS] = {0};
+    ek_scalar params[EK_MAX_PARAMS];
+    for (int32_t i = 0; i < outputs; i++) {
+        EK_TRY(ek_operand_init_out(op->call, op->output_names[i], queue, out[i], &operands[i]));
+        results[i] = (uint8_t)operands[i].dtype;
     }
-    int32_t loop = 0;
-    EK_TRY(find_loop(op, dtypes, &operands[0].dtype, &loop));
+    for (int32_t i = 0; i < op->inputs; i++) {
+        ek_operand *operand = &operands[outputs + i];
+        EK_TRY(ek_operand_init(op->call, op->input_names[i], queue, in[i], operand));
+        dtypes[i] = (uint8_t)operand->dtype;
+    }
+    EK_TRY(find_loop(op, dtypes, results, &loop));
+    if (given)
+        EK_TRY(ek_params_for_loop(op, &op->loops[loop], given, params));
     ek_layout layout;
-    EK_TRY(ek_layout_init(op->call, op->inputs + 1, operands, &layout));
-    return ek_elementwise_run(queue, op, loop, &layout);
+    EK_TRY(ek_layout_init(op->call, outputs, outputs + op->inputs, operands, &layout));
+    return ek_elementwise_run(queue, op, loop, &layout, given ? params : NULL);
+}
+
+/* args: the parameters of an array call. */
+static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
+                         const void *args, ek_array *const *out)
+{
+    plain plain;
+    ek_scalar params[EK_MAX_PARAMS];
+    if (!read_plain(queue, op, in, out, &plain))
+        return compute_general(queue, op, in, args, out);
+    if (args)
+        EK_TRY(ek_params_for_loop(op, &op->loops[plain.loop], args, params));
+    return run_plain(queue, op, &plain, args ? params : NULL);
 }
 
 ek_status ek_elementwise(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         ek_array *out)
+                         const ek_scalar *params, ek_array *const *out)
 {
-    return ek_call(compute, queue, op, in, NULL, out);
+    return ek_call(compute, queue, op, in, params, out);
+}
+
+void ek_loop_sizes(const ek_op_info *op, int32_t loop, uint8_t *size)
+{
+    for (int32_t i = 0; i < op->outputs; i++)
+        size[i] = (uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].out[i]);
+    for (int32_t i = 0; i < op->inputs; i++)
+        size[op->outputs + i] = (uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].in[i]);
 }
 
 ek_status ek_elementwise_run(ek_queue *queue, const ek_op_info *op, int32_t loop,
-                             const ek_layout *layout)
+                             const ek_layout *layout, const ek_scalar *params)
 {
     const void *kernels;
+    uint8_t size[EK_MAX_OPERANDS];
     EK_TRY(ek_find_kernels(op, queue, &kernels));
     if (layout->size == 0)
         return EK_OK;
-    uint8_t size[EK_MAX_OPERANDS] = {(uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].out)};
-    for (int32_t i = 0; i < op->inputs; i++)
-        size[i + 1] = (uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].in[i]);
+    ek_loop_sizes(op, loop, size);
 #if EK_HAVE_CUDA
     if (queue->variant == EK_CUDA)
-        return ek_cuda_elementwise_layout(queue, kernels, loop, layout, size);
+        return ek_cuda_elementwise_layout(queue, kernels, loop, layout, size, params);
 #endif
     ek_elementwise_fn *const *table = kernels;
-    return ek_cpu_elementwise_layout(queue, table[loop], layout, size);
+    return ek_cpu_elementwise_layout(queue, table[loop], layout, size, params);
 }
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                       const ek_param *params, ek_output *out)
 {
-    (void)param_count;
-    (void)params;
     uint8_t dtypes[EK_MAX_INPUTS] = {0};
+    ek_scalar given[EK_MAX_PARAMS], values[EK_MAX_PARAMS];
+    int32_t loop = 0;
     for (int32_t i = 0; i < op->inputs; i++) {
         ek_operand operand;
         EK_TRY(ek_operand_describe(op->call, op->input_names[i], in[i], &operand));
         dtypes[i] = (uint8_t)operand.dtype;
     }
-    int32_t loop = 0;
     EK_TRY(find_loop(op, dtypes, NULL, &loop));
-    *dtype = (ek_dtype)op->loops[loop].out;
-    return ek_broadcast_for(op->call, op->inputs, in, ndim, shape);
+    ek_params_by_name(op, param_count, params, given);
+    EK_TRY(ek_params_for_loop(op, &op->loops[loop], given, values));
+    EK_TRY(ek_broadcast_for(op->call, op->inputs, in, &out->ndim, out->shape));
+    for (int32_t i = 0; i < op->outputs; i++) {
+        if (i > 0)
+            out[i] = out[0];
+        out[i].dtype = (ek_dtype)op->loops[loop].out[i];
+    }
+    return EK_OK;
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+                       int32_t param_count, const ek_param *params, ek_array *const *out)
 {
-    (void)param_count;
-    (void)params;
-    return ek_elementwise(queue, op, in, out);
+    ek_scalar given[EK_MAX_PARAMS];
+    if (op->param_count == 0)
+        return ek_elementwise(queue, op, in, NULL, out);
+    ek_params_by_name(op, param_count, params, given);
+    return ek_elementwise(queue, op, in, given, out);
 }
 
 const ek_kind ek_kind_elementwise = {.infer = infer, .apply = apply};

@@ -7,7 +7,7 @@
 
 /* args: the value. */
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+                         const void *args, ek_array *const *out)
 {
     (void)in;
     const void *value = args;
@@ -15,7 +15,7 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
     ek_layout layout;
     if (!value)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: value is null", op->call);
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &operand));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, *out, &operand));
     EK_TRY(ek_layout_init_stretched(op->call, 1, &operand, &layout));
     const void *kernels;
     EK_TRY(ek_find_kernels(op, queue, &kernels));
@@ -36,17 +36,17 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
 
 ek_status ek_fill_array(ek_queue *queue, const ek_op_info *op, const void *value, ek_array *out)
 {
-    return ek_call(compute, queue, op, NULL, value, out);
+    return ek_call(compute, queue, op, NULL, value, &out);
 }
 
 const ek_param_info ek_fill_params[EK_FILL_PARAMS] = {
-    {"dtype", "int", "the number of out's dtype (default: f32)"},
-    {"shape", "ints", "the shape of out (default: none, a single element)"},
-    {"value", "real", "the value, converted to out's dtype (default: 0)"},
+    {"dtype", "int", "the number of out's dtype (default: f32)", NULL, 0, 0, EK_F32},
+    {"shape", "ints", "the shape of out (default: none, a single element)", NULL, 0, 0, 0},
+    {"value", "real", "the value, converted to out's dtype (default: 0)", NULL, 0, 0, 0},
 };
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                       const ek_param *params, ek_output *out)
 {
     (void)in;
     const ek_param *wanted = ek_find_param(param_count, params, "dtype");
@@ -67,9 +67,9 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
                            (long long)lengths->list[d]);
     }
     for (int32_t d = 0; lengths && d < lengths->count; d++)
-        shape[d] = lengths->list[d];
-    *dtype = wanted ? (ek_dtype)wanted->integer : EK_F32;
-    *ndim = lengths ? lengths->count : 0;
+        out->shape[d] = lengths->list[d];
+    out->dtype = wanted ? (ek_dtype)wanted->integer : EK_F32;
+    out->ndim = lengths ? lengths->count : 0;
     return EK_OK;
 }
 
@@ -124,17 +124,17 @@ static void to_element(double value, ek_dtype dtype, void *element)
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+                       int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     (void)in;
     const ek_param *value = ek_find_param(param_count, params, "value");
     ek_c128 element;
     ek_dtype dtype;
-    if (!out)
+    if (!*out)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: out is null", op->call);
-    EK_TRY(ek_array_dtype(out, &dtype));
+    EK_TRY(ek_array_dtype(*out, &dtype));
     to_element(value ? value->real : 0, dtype, &element);
-    return ek_fill_array(queue, op, &element, out);
+    return ek_fill_array(queue, op, &element, *out);
 }
 
 const ek_kind ek_kind_fill = {.infer = infer, .apply = apply};

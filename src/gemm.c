@@ -336,7 +336,7 @@ static ek_status check_dtypes(const char *call, const ek_op_info *op, ek_dtype a
                        "converts",
                        call, ek_dtype_name(a), ek_dtype_name(b));
     for (int32_t i = 0; i < op->loop_count; i++) {
-        if (op->loops[i].out == a)
+        if (op->loops[i].out[0] == a)
             return EK_OK;
     }
     return ek_fail(EK_DTYPE_MISMATCH, "%s: a is %s: no kernel takes it", call, ek_dtype_name(a));
@@ -409,7 +409,7 @@ static ek_status run_batches(ek_queue *queue, ek_gemm_fn *run, const ek_layout *
 
 /* args: the options. */
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *c)
+                         const void *args, ek_array *const *out)
 {
     const ek_gemm_options *o = args;
     const ek_array *a = in[0], *b = in[1];
@@ -417,7 +417,7 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
     ek_operand operands[3]; /* c, a, b */
     EK_TRY(ek_operand_init(call, "a", queue, a, &operands[1]));
     EK_TRY(ek_operand_init(call, "b", queue, b, &operands[2]));
-    EK_TRY(ek_operand_init_out(call, "c", queue, c, &operands[0]));
+    EK_TRY(ek_operand_init_out(call, "c", queue, *out, &operands[0]));
     EK_TRY(check_dtypes(call, op, operands[1].dtype, operands[2].dtype));
     int32_t ndim = 0;
     int64_t shape[EK_MAX_NDIM];
@@ -444,7 +444,7 @@ static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *
     ek_layout batch;
     for (int i = 0; i < 3; i++)
         operands[i].ndim -= 2;
-    EK_TRY(ek_layout_init(call, 3, operands, &batch));
+    EK_TRY(ek_layout_init(call, 1, 3, operands, &batch));
     ek_gemm_fn *const *table = op->kernels[queue->variant];
     return run_batches(queue, table[problem.dtype], &batch, &problem);
 }
@@ -454,7 +454,7 @@ ek_status ek_gemm_arrays(ek_queue *queue, const ek_op_info *op, const ek_gemm_op
 {
     static const ek_gemm_options defaults = EK_GEMM_DEFAULTS;
     const ek_array *const in[] = {a, b};
-    return ek_call(compute, queue, op, in, options ? options : &defaults, c);
+    return ek_call(compute, queue, op, in, options ? options : &defaults, &c);
 }
 
 /* ---- by the row */
@@ -484,7 +484,7 @@ static ek_status read_params(const ek_op_info *op, int32_t count, const ek_param
 }
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                       const ek_param *params, ek_output *out)
 {
     ek_gemm_options options = EK_GEMM_DEFAULTS;
     ek_dtype dtypes[2];
@@ -496,16 +496,16 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     }
     EK_TRY(check_dtypes(call, op, dtypes[0], dtypes[1]));
     EK_TRY(read_params(op, param_count, params, &options));
-    *dtype = dtypes[0];
-    return product_shape(call, in[0], in[1], &options, ndim, shape);
+    out->dtype = dtypes[0];
+    return product_shape(call, in[0], in[1], &options, &out->ndim, out->shape);
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+                       int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     ek_gemm_options options = EK_GEMM_DEFAULTS;
     EK_TRY(read_params(op, param_count, params, &options));
-    return ek_gemm_arrays(queue, op, &options, in[0], in[1], out);
+    return ek_gemm_arrays(queue, op, &options, in[0], in[1], *out);
 }
 
 const ek_kind ek_kind_gemm = {.infer = infer, .apply = apply, .reads_out = true};

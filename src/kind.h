@@ -9,12 +9,12 @@
 
 struct ek_kind {
     ek_status (*infer)(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape);
+                       const ek_param *params, ek_output *out);
     ek_status (*apply)(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out);
+                       int32_t param_count, const ek_param *params, ek_array *const *out);
     /* Kinds that are called as reductions are (src/reduction.h): what is done with the rows. */
     ek_status (*run)(ek_queue *queue, const ek_op_info *op, int32_t loop, const ek_rows *rows);
-    bool reads_out; /* what the output holds before may count */
+    bool reads_out; /* what the outputs hold before may count */
 };
 
 /* The operation's kernels for the queue's variant; refuses if it has none. */

@@ -346,27 +346,39 @@ bool ek_overlaps(const ek_operand *a, const ek_operand *b)
     return solvable(&eq, 0, (int64_t)(b_high - 1 - a_low));
 }
 
-static bool same_array(const ek_operand *a, const ek_operand *b)
+static bool same_shape(const ek_operand *a, const ek_operand *b)
 {
-    if (a->data != b->data || a->ndim != b->ndim ||
-        ek_dtype_size(a->dtype) != ek_dtype_size(b->dtype))
-        return false;
-    for (int32_t d = 0; d < a->ndim; d++) {
-        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->stride[d] != b->stride[d]))
-            return false;
-    }
-    return true;
+    bool same = a->ndim == b->ndim;
+    for (int32_t d = 0; d < a->ndim && same; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
 }
 
-static ek_status check_shapes(const char *call, int32_t count, const ek_operand *operands,
-                              bool stretch)
+static bool same_array(const ek_operand *a, const ek_operand *b)
+{
+    bool same = a->data == b->data && same_shape(a, b) &&
+                ek_dtype_size(a->dtype) == ek_dtype_size(b->dtype);
+    for (int32_t d = 0; d < a->ndim && same; d++)
+        same = a->shape[d] <= 1 || a->stride[d] == b->stride[d];
+    return same;
+}
+
+static ek_status check_shapes(const char *call, int32_t outputs, int32_t count,
+                              const ek_operand *operands, bool stretch)
 {
     char text[128], wanted[128];
     const ek_operand *out = &operands[0];
     int64_t needed[EK_MAX_NDIM];
     for (int32_t d = 0; d < out->ndim; d++)
         needed[d] = 1;
-    for (int32_t i = 1; i < count; i++) {
+    for (int32_t i = 1; i < outputs; i++) {
+        if (!same_shape(out, &operands[i]))
+            return ek_fail(EK_SHAPE_MISMATCH, "%s: %s has shape %s: %s has %s", call,
+                           operands[i].name,
+                           ek_shape_text(operands[i].ndim, operands[i].shape, text), out->name,
+                           ek_shape_text(out->ndim, out->shape, wanted));
+    }
+    for (int32_t i = outputs; i < count; i++) {
         const ek_operand *in = &operands[i];
         int32_t shift = out->ndim - in->ndim;
         for (int32_t d = 0; d < in->ndim; d++) {
@@ -390,18 +402,29 @@ static ek_status check_shapes(const char *call, int32_t count, const ek_operand 
     return EK_OK;
 }
 
-static ek_status check_overlap(const char *call, int32_t count, const ek_operand *operands)
+/* Output k by itself, and with those after it and the inputs. */
+static ek_status check_output(const char *call, int32_t k, int32_t outputs, int32_t count,
+                              const ek_operand *operands)
 {
-    const ek_operand *out = &operands[0];
+    const ek_operand *out = &operands[k];
     char text[128];
     if (ek_self_overlaps(out))
         return ek_fail(EK_OVERLAP, "%s: %s with shape %s overlaps itself", call, out->name,
                        ek_shape_text(out->ndim, out->shape, text));
-    for (int32_t i = 1; i < count; i++) {
-        if (!same_array(out, &operands[i]) && ek_overlaps(out, &operands[i]))
-            return ek_fail(EK_OVERLAP, "%s: %s at %p overlaps %s at %p without being it", call,
-                           out->name, out->data, operands[i].name, operands[i].data);
+    for (int32_t i = k + 1; i < count; i++) {
+        bool input = i >= outputs;
+        if (!(input && same_array(out, &operands[i])) && ek_overlaps(out, &operands[i]))
+            return ek_fail(EK_OVERLAP, "%s: %s at %p overlaps %s at %p%s", call, out->name,
+                           out->data, operands[i].name, operands[i].data,
+                           input ? " without being it" : "");
     }
+    return EK_OK;
+}
+
+ek_status ek_check_outputs(const char *call, int32_t count, const ek_operand *operands)
+{
+    for (int32_t k = 0; k < count; k++)
+        EK_TRY(check_output(call, k, count, count, operands));
     return EK_OK;
 }
 
@@ -452,13 +475,15 @@ static void turn(ek_layout *layout, const ek_operand *operands, int64_t length, 
     }
 }
 
-static ek_status init(const char *call, int32_t count, const ek_operand *operands, bool stretch,
-                      ek_layout *layout)
+static ek_status init(const char *call, int32_t outputs, int32_t count, const ek_operand *operands,
+                      bool stretch, ek_layout *layout)
 {
     const ek_operand *out = &operands[0];
     int32_t order[EK_MAX_NDIM];
-    EK_TRY(check_shapes(call, count, operands, stretch));
-    EK_TRY(check_overlap(call, count, operands));
+    EK_TRY(check_shapes(call, outputs, count, operands, stretch));
+    for (int32_t k = 0; k < outputs; k++)
+        EK_TRY(check_output(call, k, outputs, count, operands));
+    layout->outputs = outputs;
     layout->operands = count;
     layout->ndim = 0;
     layout->size = out->size;
@@ -481,14 +506,14 @@ static ek_status init(const char *call, int32_t count, const ek_operand *operand
     return EK_OK;
 }
 
-ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
-                         ek_layout *layout)
+ek_status ek_layout_init(const char *call, int32_t outputs, int32_t count,
+                         const ek_operand *operands, ek_layout *layout)
 {
-    return init(call, count, operands, false, layout);
+    return init(call, outputs, count, operands, false, layout);
 }
 
 ek_status ek_layout_init_stretched(const char *call, int32_t count, const ek_operand *operands,
                                    ek_layout *layout)
 {
-    return init(call, count, operands, true, layout);
+    return init(call, 1, count, operands, true, layout);
 }

@@ -12,6 +12,7 @@
 #define EK_MAX_REACH (INT64_C(1) << 60)
 
 typedef struct ek_layout {
+    int32_t outputs; /* which come first */
     int32_t operands;
     int32_t ndim;
     int64_t size; /* elements */
@@ -61,18 +62,21 @@ const char *ek_place_text(const ek_operand *operand, char *text);
  * for the queue. */
 void ek_operand_use(const ek_queue *queue, const void *data);
 
-/* Walks operands[1..] broadcast to the shape of operands[0], the output. Refuses shapes that do not
- * broadcast to exactly that shape, an output that overlaps itself, and one that overlaps an input
- * without being the same array. Dimensions are walked in the order in which the output lies in
- * memory, upwards: its strides are positive and fall from the first to the last. Those that all
- * operands cross in one step are merged. */
-ek_status ek_layout_init(const char *call, int32_t count, const ek_operand *operands,
-                         ek_layout *layout);
+/* Walks operands of which the first are outputs of one shape and the others inputs broadcast to it.
+ * Refuses shapes that do not broadcast to exactly that shape, an output that overlaps itself or
+ * another one, and one that overlaps an input without being the same array. Dimensions are walked
+ * in the order in which the first output lies in memory, upwards: its strides are positive and fall
+ * from the first to the last. Those that all operands cross in one step are merged. */
+ek_status ek_layout_init(const char *call, int32_t outputs, int32_t count,
+                         const ek_operand *operands, ek_layout *layout);
 
 /* The same for calls whose purpose is to fill any output: the inputs may broadcast to less than the
- * output's shape and are stretched. */
+ * shape of the output, which is one, and are stretched. */
 ek_status ek_layout_init_stretched(const char *call, int32_t count, const ek_operand *operands,
                                    ek_layout *layout);
+
+/* Refuses outputs that overlap themselves or each other. */
+ek_status ek_check_outputs(const char *call, int32_t count, const ek_operand *operands);
 
 /* True if two elements at different indices share memory. */
 bool ek_self_overlaps(const ek_operand *operand);

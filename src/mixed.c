@@ -115,35 +115,56 @@ static ek_status gather(ek_queue *queue, const ek_op_info *op, const ek_array *c
 }
 
 static ek_status call_on_device(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
-                                const ek_array *const *in, const void *args, ek_array *out)
+                                const ek_array *const *in, const void *args, ek_array *const *out)
 {
     inputs inputs;
     EK_TRY(gather(queue, op, in, false, &inputs));
     return release_all(queue, &inputs, call(queue, op, inputs.in, args, out));
 }
 
-/* Computes on the host what the call would have put into `out`, and takes it there. */
+/* Outputs on the host that stand in for those of a call. */
+typedef struct outputs {
+    ek_operand result[EK_MAX_OUTPUTS]; /* where they go */
+    stand_in made[EK_MAX_OUTPUTS];
+    int32_t count;
+} outputs;
+
+/* Computes on the host and takes the results where they go. */
 static ek_status call_on_host(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
-                              const ek_array *const *in, const void *args, const ek_array *out,
-                              const ek_operand *result)
+                              const ek_array *const *in, const void *args, outputs *outputs)
 {
     ek_queue *host = ek_queue_base_of(queue)->fallback->host;
-    stand_in made;
-    EK_TRY(make(queue, op->call, out, result, true, &made));
-    ek_status status = EK_OK;
-    if (op->run->reads_out)
-        status = ek_move(queue, op->call, &made.operand, result);
+    ek_array *out[EK_MAX_OUTPUTS];
+    for (int32_t i = 0; i < op->outputs; i++) {
+        out[i] = &outputs->made[i].array;
+        if (op->run->reads_out)
+            EK_TRY(ek_move(queue, op->call, &outputs->made[i].operand, &outputs->result[i]));
+    }
     /* Pinned inputs, which nothing has waited for, may still be written by what the queue was told
      * before. */
+    EK_TRY(ek_queue_sync(queue));
+    EK_TRY(ek_queue_set_threads(host, ek_queue_threads(queue)));
+    EK_TRY(call(host, op, in, args, out));
+    for (int32_t i = 0; i < op->outputs; i++)
+        EK_TRY(ek_move(queue, op->call, &outputs->result[i], &outputs->made[i].operand));
+    return EK_OK;
+}
+
+/* The same with memory for the results on the host. */
+static ek_status call_beside(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
+                             const ek_array *const *in, const void *args, ek_array *const *out,
+                             outputs *outputs)
+{
+    ek_status status = EK_OK;
+    outputs->count = 0;
+    for (int32_t i = 0; i < op->outputs && status == EK_OK; i++) {
+        status = make(queue, op->call, out[i], &outputs->result[i], true, &outputs->made[i]);
+        outputs->count += status == EK_OK;
+    }
     if (status == EK_OK)
-        status = ek_queue_sync(queue);
-    if (status == EK_OK)
-        status = ek_queue_set_threads(host, ek_queue_threads(queue));
-    if (status == EK_OK)
-        status = call(host, op, in, args, &made.array);
-    if (status == EK_OK)
-        status = ek_move(queue, op->call, result, &made.operand);
-    release(queue, &made);
+        status = call_on_host(call, queue, op, in, args, outputs);
+    for (int32_t i = 0; i < outputs->count; i++)
+        release(queue, &outputs->made[i]);
     return status;
 }
 
@@ -163,24 +184,27 @@ static ek_status check_inputs(ek_queue *queue, const ek_op_info *op, const ek_ar
 }
 
 static ek_status fall_back(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
-                           const ek_array *const *in, const void *args, ek_array *out)
+                           const ek_array *const *in, const void *args, ek_array *const *out)
 {
-    ek_operand result;
+    outputs outputs;
     inputs inputs;
     if (ek_recording(queue))
         return ek_fail(EK_UNSUPPORTED,
                        "%s: queue is recording: a program cannot hold what runs on the CPU instead",
                        op->call);
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    for (int32_t i = 0; i < op->outputs; i++)
+        EK_TRY(
+            ek_operand_init_out(op->call, op->output_names[i], queue, out[i], &outputs.result[i]));
+    EK_TRY(ek_check_outputs(op->call, op->outputs, outputs.result));
     EK_TRY(check_inputs(queue, op, in));
     EK_TRY(ek_fallback_note(queue, op));
     EK_TRY(gather(queue, op, in, true, &inputs));
     return release_all(queue, &inputs,
-                       call_on_host(call, queue, op, inputs.in, args, out, &result));
+                       call_beside(call, queue, op, inputs.in, args, out, &outputs));
 }
 
 ek_status ek_call_mixed(ek_call_fn *call, ek_queue *queue, const ek_op_info *op,
-                        const ek_array *const *in, const void *args, ek_array *out)
+                        const ek_array *const *in, const void *args, ek_array *const *out)
 {
     uint32_t options = ek_queue_base_of(queue)->options;
     if (queue->variant != EK_CUDA)

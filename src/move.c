@@ -183,7 +183,7 @@ ek_status ek_move(ek_queue *queue, const char *call, const ek_operand *dst, cons
     if (src->size == 0)
         return EK_OK;
     distinct(src, side, shape);
-    EK_TRY(ek_layout_init(call, 2, side, &layout));
+    EK_TRY(ek_layout_init(call, 1, 2, side, &layout));
     bool recording = ek_recording(queue), out = ek_on_host(dst);
     const ek_operand *host = out ? dst : src;
     if (EK_UNLIKELY(recording))

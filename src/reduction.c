@@ -31,14 +31,14 @@ typedef struct reduction_args {
 } reduction_args;
 
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+                         const void *args, ek_array *const *out)
 {
     const reduction_args *a = args;
     ek_operand x, result;
     bool marked[EK_MAX_NDIM];
     int32_t loop = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, *out, &result));
     EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
     EK_TRY(ek_rows_axes(op, x.ndim, a->naxes, a->axes, marked));
@@ -63,7 +63,7 @@ ek_status ek_reduction_ddof(ek_queue *queue, const ek_op_info *op, const ek_arra
     for (int32_t i = 0; axes && i < naxes; i++)
         wide[i] = axes[i];
     const reduction_args args = {naxes, axes ? wide : NULL, ddof, keepdims};
-    return ek_call(compute, queue, op, &x, &args, out);
+    return ek_call(compute, queue, op, &x, &args, &out);
 }
 
 /* The parameters, with their defaults. */
@@ -78,7 +78,7 @@ static void read_params(int32_t count, const ek_param *params, int32_t *naxes, c
 }
 
 ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                             const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                             const ek_param *params, ek_output *out)
 {
     ek_operand x;
     int32_t naxes, loop = 0;
@@ -88,13 +88,13 @@ ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, in
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     EK_TRY(ek_rows_axes(op, x.ndim, naxes, axes, marked));
-    *dtype = (ek_dtype)op->loops[loop].out;
-    ek_rows_reduced_shape(x.ndim, x.shape, marked, keepdims, ndim, shape);
+    out->dtype = (ek_dtype)op->loops[loop].out[0];
+    ek_rows_reduced_shape(x.ndim, x.shape, marked, keepdims, &out->ndim, out->shape);
     return EK_OK;
 }
 
 ek_status ek_reduction_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                             int32_t param_count, const ek_param *params, ek_array *out)
+                             int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     reduction_args args;
     read_params(param_count, params, &args.naxes, &args.axes, &args.keepdims);

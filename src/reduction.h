@@ -21,10 +21,9 @@ ek_status ek_reduction_ddof(ek_queue *queue, const ek_op_info *op, const ek_arra
 
 /* Their part of ek_kind: parameters `axes`, `keepdims` and `ddof`. */
 ek_status ek_reduction_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                             const ek_param *params, ek_dtype *dtype, int32_t *ndim,
-                             int64_t *shape);
+                             const ek_param *params, ek_output *out);
 ek_status ek_reduction_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                             int32_t param_count, const ek_param *params, ek_array *out);
+                             int32_t param_count, const ek_param *params, ek_array *const *out);
 
 /* The backends' parts of it, over checked rows; a row may have no element if the operation has an
  * identity. */

@@ -95,8 +95,8 @@ static ek_status copy_part(const roll *roll, int64_t part)
     for (int32_t d = 0; d < side[X].ndim; d++)
         side[OUT].size = side[X].size *= shape[d];
     ek_layout layout;
-    EK_TRY(ek_layout_init(call, 2, side, &layout));
-    return ek_elementwise_run(roll->queue, &ek_op_copy.info, (int32_t)side[X].dtype, &layout);
+    EK_TRY(ek_layout_init(call, 1, 2, side, &layout));
+    return ek_elementwise_run(roll->queue, &ek_op_copy.info, (int32_t)side[X].dtype, &layout, NULL);
 }
 
 typedef struct roll_args {
@@ -106,13 +106,13 @@ typedef struct roll_args {
 } roll_args;
 
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+                         const void *args, ek_array *const *out)
 {
     (void)op;
     const roll_args *a = args;
     roll roll = {.queue = queue};
     EK_TRY(ek_operand_init(call, "x", queue, in[0], &roll.side[X]));
-    EK_TRY(ek_operand_init_out(call, "out", queue, out, &roll.side[OUT]));
+    EK_TRY(ek_operand_init_out(call, "out", queue, *out, &roll.side[OUT]));
     EK_TRY(check(&roll));
     EK_TRY(take_shifts(&roll, a->count, a->shifts, a->axes));
     for (int64_t part = 0; part < INT64_C(1) << roll.count && roll.side[X].size > 0; part++)
@@ -124,5 +124,5 @@ ek_status ek_roll(ek_queue *queue, const ek_array *x, int32_t count, const int64
                   const int32_t *axes, ek_array *out)
 {
     const roll_args args = {count, shifts, axes};
-    return ek_call(compute, queue, &ek_op_copy.info, &x, &args, out);
+    return ek_call(compute, queue, &ek_op_copy.info, &x, &args, &out);
 }

@@ -62,7 +62,7 @@ static bool grows(int64_t *product, int64_t length, bool *empty)
 static int64_t largest_size(const ek_op_info *op, int32_t loop)
 {
     size_t in = ek_dtype_size((ek_dtype)op->loops[loop].in[0]);
-    size_t out = ek_dtype_size((ek_dtype)op->loops[loop].out);
+    size_t out = ek_dtype_size((ek_dtype)op->loops[loop].out[0]);
     return (int64_t)(in > out ? in : out);
 }
 
@@ -98,7 +98,7 @@ ek_status ek_rows_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64
                         const void *x, void *out, bool per_element, ek_rows *rows)
 {
     size_t in_size = ek_dtype_size((ek_dtype)op->loops[loop].in[0]);
-    size_t out_size = ek_dtype_size((ek_dtype)op->loops[loop].out);
+    size_t out_size = ek_dtype_size((ek_dtype)op->loops[loop].out[0]);
     int64_t size = largest_size(op, loop);
     bool empty = false;
     bool fits = outer >= 0 && n >= 0 && inner >= 0 && grows(&size, outer, &empty) &&
@@ -123,7 +123,7 @@ ek_status ek_rows_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64
 ek_status ek_rows_loop(const ek_op_info *op, ek_dtype in, const ek_dtype *out, int32_t *loop)
 {
     for (int32_t i = 0; i < op->loop_count; i++) {
-        if (op->loops[i].in[0] == in && (!out || op->loops[i].out == *out)) {
+        if (op->loops[i].in[0] == in && (!out || op->loops[i].out[0] == *out)) {
             *loop = i;
             return EK_OK;
         }

@@ -7,6 +7,7 @@
 #include "call.h"
 #include "cpu/run_rowwise.h"
 #include "error.h"
+#include "params.h"
 #include "reduction.h"
 #include "typed.h"
 
@@ -28,11 +29,9 @@ static ek_status run_reduction(ek_queue *queue, const ek_op_info *op, int32_t lo
     return run(queue, op, loop, rows, NULL);
 }
 
-static ek_status check_eps(const char *call, double eps)
+static ek_status check_eps(const char *call, const ek_op_info *op, double eps)
 {
-    if (EK_UNLIKELY(!(eps >= 0)))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: eps is %g: must be 0 or larger", call, eps);
-    return EK_OK;
+    return ek_check_value(call, ek_param_of(op, "eps"), eps);
 }
 
 /* Gain or bias: one dimension, as long as the rows, of the dtype of x, apart from out. */
@@ -79,19 +78,19 @@ typedef struct rowwise_args {
 } rowwise_args;
 
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+                         const void *args, ek_array *const *out)
 {
     const rowwise_args *a = args;
     ek_affine affine = {.gain_step = 1, .bias_step = 1, .eps = a->eps};
     ek_operand x, result;
     int32_t loop = 0, along = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, *out, &result));
     EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
     EK_TRY(ek_rows_axis(op, x.ndim, a->axis, &along));
     if (a->is_norm) {
-        EK_TRY(check_eps(op->call, a->eps));
+        EK_TRY(check_eps(op->call, op, a->eps));
         EK_TRY(read_affine(queue, op, in, &x, along, &result, &affine));
     }
     EK_TRY(ek_rows_along(op, &x, along, &result, &rows));
@@ -102,14 +101,14 @@ ek_status ek_rowwise(ek_queue *queue, const ek_op_info *op, const ek_array *x, i
                      ek_array *out)
 {
     const rowwise_args args = {.axis = axis};
-    return ek_call(compute, queue, op, &x, &args, out);
+    return ek_call(compute, queue, op, &x, &args, &out);
 }
 
 ek_status ek_norm(ek_queue *queue, const ek_op_info *op, const ek_array *const *in, int32_t axis,
                   double eps, ek_array *out)
 {
     const rowwise_args args = {axis, true, eps};
-    return ek_call(compute, queue, op, in, &args, out);
+    return ek_call(compute, queue, op, in, &args, &out);
 }
 
 ek_status ek_norm_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64_t n, int64_t inner,
@@ -118,9 +117,9 @@ ek_status ek_norm_typed(const ek_op_info *op, int32_t loop, int64_t outer, int64
     char call[64];
     EK_TRY(ek_rows_typed(op, loop, outer, n, inner, x, out, true, rows));
     if (EK_UNLIKELY(!(affine->eps >= 0)))
-        return check_eps(ek_rows_call(op, loop, call), affine->eps);
+        return check_eps(ek_rows_call(op, loop, call), op, affine->eps);
     const void *data[] = {affine->gain, affine->bias};
-    uint64_t size = ek_dtype_size((ek_dtype)op->loops[loop].out);
+    uint64_t size = ek_dtype_size((ek_dtype)op->loops[loop].out[0]);
     uint64_t bytes = (uint64_t)(rows->count * n) * size;
     for (int i = 0; i < 2; i++) {
         if (EK_UNLIKELY(bytes && data[i] && !ek_disjoint(out, bytes, data[i], (uint64_t)n * size)))
@@ -137,45 +136,46 @@ static int64_t axis_param(int32_t count, const ek_param *params)
     return param ? param->integer : -1;
 }
 
-static double eps_param(int32_t count, const ek_param *params)
+static double eps_param(const ek_op_info *op, int32_t count, const ek_param *params)
 {
     const ek_param *param = ek_find_param(count, params, "eps");
-    return param ? param->real : 1e-5;
+    return param ? param->real : ek_param_of(op, "eps")->standard;
 }
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                       const ek_param *params, ek_output *out)
 {
     ek_operand x, along;
     int32_t loop = 0, axis = 0;
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     EK_TRY(ek_rows_axis(op, x.ndim, axis_param(param_count, params), &axis));
-    EK_TRY(check_eps(op->call, eps_param(param_count, params)));
+    if (op->run == &ek_kind_norm)
+        EK_TRY(check_eps(op->call, op, eps_param(op, param_count, params)));
     for (int32_t i = 1; i < op->inputs; i++) {
         if (!in[i])
             continue;
         EK_TRY(ek_operand_describe(op->call, op->input_names[i], in[i], &along));
         EK_TRY(check_along(op, &x, axis, &along, NULL));
     }
-    *dtype = (ek_dtype)op->loops[loop].out;
-    *ndim = x.ndim;
-    memcpy(shape, x.shape, (size_t)x.ndim * sizeof *shape);
+    out->dtype = (ek_dtype)op->loops[loop].out[0];
+    out->ndim = x.ndim;
+    memcpy(out->shape, x.shape, (size_t)x.ndim * sizeof *out->shape);
     return EK_OK;
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+                       int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     const rowwise_args args = {.axis = axis_param(param_count, params)};
     return ek_call(compute, queue, op, in, &args, out);
 }
 
 static ek_status apply_norm(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                            int32_t param_count, const ek_param *params, ek_array *out)
+                            int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     const rowwise_args args = {axis_param(param_count, params), true,
-                               eps_param(param_count, params)};
+                               eps_param(op, param_count, params)};
     return ek_call(compute, queue, op, in, &args, out);
 }
 

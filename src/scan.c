@@ -20,13 +20,13 @@ static ek_status run(ek_queue *queue, const ek_op_info *op, int32_t loop, const 
 
 /* args: the axis, an int64_t. */
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                         const void *args, ek_array *out)
+                         const void *args, ek_array *const *out)
 {
     const int64_t axis = *(const int64_t *)args;
     ek_operand x, result;
     int32_t loop = 0, along = 0;
     ek_rows rows;
-    EK_TRY(ek_operand_init_out(op->call, "out", queue, out, &result));
+    EK_TRY(ek_operand_init_out(op->call, "out", queue, *out, &result));
     EK_TRY(ek_operand_init(op->call, op->input_names[0], queue, in[0], &x));
     EK_TRY(ek_rows_loop(op, x.dtype, &result.dtype, &loop));
     if (axis == EK_ALL_AXES) {
@@ -42,7 +42,7 @@ ek_status ek_scan(ek_queue *queue, const ek_op_info *op, const ek_array *x, int3
                   ek_array *out)
 {
     const int64_t along = axis;
-    return ek_call(compute, queue, op, &x, &along, out);
+    return ek_call(compute, queue, op, &x, &along, &out);
 }
 
 /* All of x, flattened, unless the parameter names an axis. */
@@ -53,7 +53,7 @@ static int64_t axis_param(int32_t count, const ek_param *params)
 }
 
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                       const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                       const ek_param *params, ek_output *out)
 {
     ek_operand x;
     int32_t loop = 0, along = 0;
@@ -62,14 +62,15 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
     EK_TRY(ek_rows_loop(op, x.dtype, NULL, &loop));
     if (axis != EK_ALL_AXES)
         EK_TRY(ek_rows_axis(op, x.ndim, axis, &along));
-    *dtype = (ek_dtype)op->loops[loop].out;
-    *ndim = axis == EK_ALL_AXES ? 1 : x.ndim;
-    memcpy(shape, axis == EK_ALL_AXES ? &x.size : x.shape, (size_t)*ndim * sizeof *shape);
+    out->dtype = (ek_dtype)op->loops[loop].out[0];
+    out->ndim = axis == EK_ALL_AXES ? 1 : x.ndim;
+    memcpy(out->shape, axis == EK_ALL_AXES ? &x.size : x.shape,
+           (size_t)out->ndim * sizeof *out->shape);
     return EK_OK;
 }
 
 static ek_status apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                       int32_t param_count, const ek_param *params, ek_array *out)
+                       int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     const int64_t axis = axis_param(param_count, params);
     return ek_call(compute, queue, op, in, &axis, out);

@@ -33,18 +33,19 @@ static ek_status check_call(const char *call, const ek_op_info *op, const ek_arr
 }
 
 ek_status ek_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                   const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape)
+                   const ek_param *params, ek_output *out)
 {
     EK_TRY(check_call("ek_infer", op, in, param_count, params));
-    if (!dtype || !ndim || !shape)
-        return ek_fail(EK_INVALID_ARGUMENT, "ek_infer: %s: %s is null", op->call,
-                       !dtype ? "dtype" : (ndim ? "shape" : "ndim"));
-    return op->run->infer(op, in, param_count, params, dtype, ndim, shape);
+    if (!out)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_infer: %s: out is null", op->call);
+    return op->run->infer(op, in, param_count, params, out);
 }
 
 ek_status ek_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                   int32_t param_count, const ek_param *params, ek_array *out)
+                   int32_t param_count, const ek_param *params, ek_array *const *out)
 {
     EK_TRY(check_call("ek_apply", op, in, param_count, params));
+    if (!out)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_apply: %s: out is null", op->call);
     return op->run->apply(queue, op, in, param_count, params, out);
 }

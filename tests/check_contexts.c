@@ -125,15 +125,15 @@ static void run(ek_subject *s, int variety, context which)
 
 static void compare(const ek_subject *s, const void *wanted, int variety, context which)
 {
-    ek_dtype dtype = (ek_dtype)s->problem.loop->out;
-    void *got = ek_subject_download(s, 0);
-    char text[160];
-    int64_t at =
-        ek_first_difference(dtype, (int64_t)(s->bytes / ek_dtype_size(dtype)), got, wanted);
+    char *got = ek_subject_download(s, 0), text[160];
     ek_subject_describe(s, text, sizeof text);
-    if (at >= 0)
-        ck_abort_msg("%s (%d), current context: %s: element %lld differs", text, variety,
-                     context_names[which], (long long)at);
+    for (int32_t i = 0; i < s->problem.op->outputs; i++) {
+        int64_t at = ek_first_difference(s->output[i].dtype, problem_output_size(&s->output[i]),
+                                         got + s->out_at[i], (const char *)wanted + s->out_at[i]);
+        if (at >= 0)
+            ck_abort_msg("%s (%d), current context: %s: element %lld of %s differs", text, variety,
+                         context_names[which], (long long)at, s->problem.op->output_names[i]);
+    }
     free(got);
 }
 

@@ -20,7 +20,7 @@
 #include "op_test.h"
 #include "problem.h"
 
-enum { OPERANDS = EK_MAX_INPUTS + 1, ROOM = 512 << 10, MAX_CALLS = 64 };
+enum { OPERANDS = EK_MAX_OPERANDS, ROOM = 512 << 10, MAX_CALLS = 64 };
 
 /* What a run works with. */
 typedef struct world {
@@ -181,8 +181,7 @@ typedef struct prepared {
     const ek_typed_test *test;
     int loop;
     problem problem;
-    int32_t ndim;
-    int64_t shape[EK_MAX_NDIM];
+    ek_output output[EK_MAX_OUTPUTS];
 } prepared;
 
 static prepared calls[MAX_CALLS];
@@ -206,13 +205,13 @@ static void prepare(const ek_typed_test *test)
     bool product = problem_form_of(op) == FORM_GEMM;
     p->test = test;
     for (int i = 0; i < op->loop_count; i++)
-        p->loop = op->loops[i].out == EK_F32 ? i : p->loop;
+        p->loop = op->loops[i].out[0] == EK_F32 ? i : p->loop;
     problem_init(&p->problem, op, &op->loops[p->loop], 2, product ? square : shape);
     if (product)
         problem_gemm(&p->problem, &(gemm_size){0, 30, 30, 30, false, true, 1, 0});
     if (problem_form_of(op) == FORM_REDUCTION)
         problem_reduce(&p->problem, 2, false);
-    ck_assert_int_eq(problem_infer(&p->problem, &p->ndim, p->shape), EK_OK);
+    ck_assert_int_eq(problem_infer(&p->problem, p->output), EK_OK);
 }
 
 static void prepare_all(void)
@@ -228,24 +227,32 @@ static ek_status typed_call(const world *w, const prepared *p)
     bool product = problem_form_of(p->test->info) == FORM_GEMM;
     const int64_t lengths[] = {1, product ? 30 : 5000, 2}; /* which takes two kernels to reduce */
     const void *in[EK_MAX_INPUTS];
+    void *out[EK_MAX_OUTPUTS];
+    for (int i = 0; i < EK_MAX_OUTPUTS; i++)
+        out[i] = w->memory + i * ROOM;
     for (int i = 0; i < EK_MAX_INPUTS; i++)
-        in[i] = w->memory + (i + 1) * ROOM;
-    return p->test->call(w->queue, p->loop, lengths, in, w->memory);
+        in[i] = w->memory + (EK_MAX_OUTPUTS + i) * ROOM;
+    return p->test->call(w->queue, p->loop, lengths, in, out);
 }
 
 static ek_status array_call(const world *w, const prepared *p)
 {
     const ek_op_info *op = p->test->info;
-    ek_array arrays[EK_MAX_INPUTS];
+    ek_array inputs[EK_MAX_INPUTS], outputs[EK_MAX_OUTPUTS], *out[EK_MAX_OUTPUTS];
     const ek_array *in[EK_MAX_INPUTS];
-    for (int32_t i = 0; i < op->inputs; i++) {
-        arrays[i] = ek_array_view(w->memory + (i + 1) * ROOM, (ek_dtype)p->problem.loop->in[i],
-                                  w->device, p->problem.ndim[i], (int64_t *)p->problem.shape[i]);
-        in[i] = &arrays[i];
+    for (int32_t i = 0; i < op->outputs; i++) {
+        const ek_output *output = &p->output[i];
+        outputs[i] = ek_array_view(w->memory + i * ROOM, output->dtype, w->device, output->ndim,
+                                   (int64_t *)output->shape);
+        out[i] = &outputs[i];
     }
-    ek_array out = ek_array_view(w->memory, (ek_dtype)p->problem.loop->out, w->device, p->ndim,
-                                 (int64_t *)p->shape);
-    return ek_apply(w->queue, op, in, p->problem.param_count, p->problem.params, &out);
+    for (int32_t i = 0; i < op->inputs; i++) {
+        inputs[i] =
+            ek_array_view(w->memory + (EK_MAX_OUTPUTS + i) * ROOM, (ek_dtype)p->problem.loop->in[i],
+                          w->device, p->problem.ndim[i], (int64_t *)p->problem.shape[i]);
+        in[i] = &inputs[i];
+    }
+    return ek_apply(w->queue, op, in, p->problem.param_count, p->problem.params, out);
 }
 
 static ek_status use_kinds(const world *w)

@@ -182,7 +182,7 @@ static float element(const ek_array *x, int64_t index)
 }
 
 static ek_status look(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                      const void *args, ek_array *out)
+                      const void *args, ek_array *const *out)
 {
     seen *s = (seen *)args;
     const ek_array *wanted = s->wanted, *got = in[0];
@@ -322,7 +322,7 @@ START_TEST(every_kind_takes_host_inputs)
                 status = ek_roll(q, &o.on_host, 1, &shift, &axis, &o.out);
                 break;
             default:
-                status = ek_apply(q, &ek_op_copy.info, in, 0, NULL, &o.out);
+                status = ek_apply(q, &ek_op_copy.info, in, 0, NULL, (ek_array *[]){&o.out});
                 break;
             }
             ck_assert_msg(status == (option ? EK_OK : EK_DEVICE_MISMATCH), "call %d: %s", call,
@@ -494,14 +494,14 @@ START_TEST(fallback_is_asked_for)
         o.x[i] = (float)i;
     const ek_array *in[] = {&o.near, &o.near};
     EK_MUST(ek_fallback_announce(o.queue, hear, &heard));
-    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out), EK_UNSUPPORTED,
-                   "with EK_FALLBACK an array call runs it on the CPU");
+    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}),
+                   EK_UNSUPPORTED, "with EK_FALLBACK an array call runs it on the CPU");
     ck_assert_int_eq(ek_fallback_count(o.queue), 0);
     EK_MUST(ek_queue_set_options(o.queue, EK_FALLBACK));
     size_t before = in_use(o.queue);
     for (int time = 1; time <= 3; time++) {
         memset(o.x + 6, 0, 6 * sizeof *o.x);
-        EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out));
+        EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}));
         for (int i = 0; i < 6; i++)
             ck_assert_float_eq(o.x[6 + i], 2 * (float)i);
         ck_assert_int_eq(ek_fallback_count(o.queue), time);
@@ -510,7 +510,7 @@ START_TEST(fallback_is_asked_for)
     }
     ek_array scalar = o.out;
     scalar.ndim = 0;
-    EK_MUST(ek_apply(o.queue, &sum.info, in, 0, NULL, &scalar));
+    EK_MUST(ek_apply(o.queue, &sum.info, in, 0, NULL, (ek_array *[]){&scalar}));
     ck_assert_float_eq(o.x[6], 15);
     ck_assert_int_eq(heard.count, 2);
     EK_MUST(ek_add(o.queue, &o.near, &o.near, &o.out)); /* has a kernel */
@@ -518,7 +518,7 @@ START_TEST(fallback_is_asked_for)
     ck_assert_int_eq(fake.kernels(), 1);
     ck_assert_uint_eq(in_use(o.queue), before);
     EK_MUST(ek_fallback_announce(o.queue, NULL, NULL));
-    EK_MUST(ek_apply(o.queue, &sum.info, in, 0, NULL, &scalar));
+    EK_MUST(ek_apply(o.queue, &sum.info, in, 0, NULL, (ek_array *[]){&scalar}));
     ck_assert_int_eq(heard.count, 2);
     ck_assert_int_eq(ek_fallback_count(o.queue), 5);
     EK_MUST_REFUSE(ek_fallback_announce(NULL, hear, &heard), EK_INVALID_ARGUMENT, "queue is null");
@@ -544,7 +544,7 @@ START_TEST(fallback_of_any_layout)
     x.byte_offset = 3 * sizeof(float); /* 3 3, 1 1 */
     out.strides = across;              /* cells 6 10, 7 11 */
     const ek_array *in[] = {&x, &x};
-    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, &out));
+    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&out}));
     const float wanted[] = {6, 2, 8, 9, 6, 2};
     for (int i = 0; i < 6; i++)
         ck_assert_float_eq(o.x[6 + i], wanted[i]);
@@ -552,7 +552,7 @@ START_TEST(fallback_of_any_layout)
     ek_array a = o.near, c = o.out;
     a.shape = c.shape = shape;
     const ek_array *factors[] = {&a, &a}; /* 0 1, 2 3 */
-    EK_MUST(ek_apply(o.queue, &gemm.info, factors, 1, &beta, &c));
+    EK_MUST(ek_apply(o.queue, &gemm.info, factors, 1, &beta, (ek_array *[]){&c}));
     const float sums[] = {6 + 2, 2 + 3, 8 + 6, 9 + 11};
     for (int i = 0; i < 4; i++)
         ck_assert_float_eq(o.x[6 + i], sums[i]);
@@ -561,7 +561,7 @@ START_TEST(fallback_of_any_layout)
     a.data = out.data = NULL;
     out.strides = NULL;
     const ek_array *empty[] = {&a, &a};
-    EK_MUST(ek_apply(o.queue, &add.info, empty, 0, NULL, &out));
+    EK_MUST(ek_apply(o.queue, &add.info, empty, 0, NULL, (ek_array *[]){&out}));
     close_operands(&o);
 }
 END_TEST
@@ -576,25 +576,26 @@ START_TEST(fallback_refuses)
     EK_MUST(ek_queue_set_options(o.queue, EK_FALLBACK));
     memset(o.x, 0, 12 * sizeof *o.x);
     const ek_array *in[] = {&o.on_host, &o.near}, *far[] = {&o.near, &o.far};
-    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out), EK_DEVICE_MISMATCH,
-                   "x is on cpu");
-    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, far, 0, NULL, &o.out), EK_DEVICE_MISMATCH,
-                   "y is on cuda:1");
-    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, &o.on_host), EK_DEVICE_MISMATCH,
-                   "out is on cpu");
+    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}),
+                   EK_DEVICE_MISMATCH, "x is on cpu");
+    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, far, 0, NULL, (ek_array *[]){&o.out}),
+                   EK_DEVICE_MISMATCH, "y is on cuda:1");
+    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.on_host}),
+                   EK_DEVICE_MISMATCH, "out is on cpu");
     ck_assert_int_eq(ek_fallback_count(o.queue), 0);
     EK_MUST(ek_queue_set_options(o.queue, EK_FALLBACK | EK_HOST_TO_DEVICE));
-    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out));
+    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}));
     ck_assert_float_eq(o.x[11], 6);
     EK_MUST(ek_record_begin(o.queue));
-    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out), EK_UNSUPPORTED,
-                   "queue is recording");
+    EK_MUST_REFUSE(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}),
+                   EK_UNSUPPORTED, "queue is recording");
     ek_program *program = NULL;
     EK_MUST(ek_record_end(o.queue, &program));
     ek_program_close(program);
     fake.fail_call("cuMemcpyAsync", 2, CUDA_ERROR_UNKNOWN);
     memset(o.x + 6, 0, 6 * sizeof *o.x);
-    ck_assert_int_eq(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out), EK_DEVICE_ERROR);
+    ck_assert_int_eq(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}),
+                     EK_DEVICE_ERROR);
     ck_assert_float_eq(o.x[11], 0);
     fake.fail_call("cuMemcpyAsync", 0, 0);
     close_operands(&o);
@@ -618,7 +619,7 @@ START_TEST(fallback_waits_for_pinned_inputs)
     fake.hold(1);
     EK_MUST(ek_copy(o.queue, &o.pinned, &o.near));
     const ek_array *in[] = {&o.pinned, &o.pinned};
-    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, &o.out));
+    EK_MUST(ek_apply(o.queue, &add.info, in, 0, NULL, (ek_array *[]){&o.out}));
     EK_MUST(ek_queue_sync(o.queue));
     fake.hold(0);
     for (int i = 0; i < 6; i++)

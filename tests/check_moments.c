@@ -40,7 +40,7 @@ static void reduce(const ek_place *place, const ek_op_info *op, ek_dtype dtype, 
     ek_array target = ek_array_view(memory + at, out, device, 0, NULL);
     const ek_array *const ins[] = {&in};
     const ek_param param = {.name = "ddof", .integer = ddof};
-    must(ek_apply(place->queue, op, ins, ddof ? 1 : 0, &param, &target));
+    must(ek_apply(place->queue, op, ins, ddof ? 1 : 0, &param, (ek_array *[]){&target}));
     ek_download(place, result, memory + at, ek_dtype_size(out));
 }
 
@@ -124,7 +124,7 @@ static double bound(const ek_op_info *op, const ek_loop *loop, int pattern)
 
 static void check_error(const ek_op_info *op, const ek_loop *loop, int pattern, int64_t n)
 {
-    ek_dtype dtype = (ek_dtype)loop->in[0], out = (ek_dtype)loop->out;
+    ek_dtype dtype = (ek_dtype)loop->in[0], out = (ek_dtype)loop->out[0];
     char result[16];
     const ek_place *places;
     int count = ek_tested_places(&places);
@@ -294,8 +294,8 @@ START_TEST(test_refusals)
     must(ek_var(q, &in, 0, NULL, 1, false, &real));
     refused(ek_var(q, &in, 0, NULL, 1, false, &complex), EK_DTYPE_MISMATCH, "(c64) to c64");
     refused(ek_norm2(q, &in, 1, (int32_t[]){1}, false, &real), EK_INVALID_ARGUMENT, "axis is 1");
-    refused(ek_apply(q, &ek_op_norm2.info, ins, 1, &ddof, &real), EK_INVALID_ARGUMENT,
-            "unknown parameter 'ddof'");
+    refused(ek_apply(q, &ek_op_norm2.info, ins, 1, &ddof, (ek_array *[]){&real}),
+            EK_INVALID_ARGUMENT, "unknown parameter 'ddof'");
 }
 END_TEST
 

@@ -18,7 +18,7 @@ static const char *operand_name(const ek_op_test *test, int operand)
 {
     if (is_copy(test))
         return operand ? "src" : "dst";
-    return operand ? test->info->input_names[operand - 1] : "out";
+    return ek_scene_operand_name(test, operand);
 }
 
 static void open_scene(ek_scene *scene, const ek_op_test *test, int loop)
@@ -58,7 +58,7 @@ void ek_test_typed_refusals(const ek_op_test *test, int loop)
         scene.spoil = null_data;
         scene.spoiled = k;
         ek_scene_refused(&scene, EK_TYPED_CALL, EK_INVALID_ARGUMENT,
-                         k ? test->info->input_names[k - 1] : "out");
+                         ek_scene_operand_name(test, k));
     }
     scene.spoil = negative_count;
     ek_scene_refused(&scene, EK_TYPED_CALL, EK_INVALID_ARGUMENT, "n is -1");
@@ -157,11 +157,11 @@ static void two_dimensions(ek_arguments *a, int operand)
     a->array[operand].strides = NULL;
 }
 
+/* All inputs, the first of which is the operand. */
 static void one_element(ek_arguments *a, int operand)
 {
     static int64_t shape[] = {1};
-    (void)operand;
-    for (int k = 1; k < EK_SCENE_OPERANDS; k++)
+    for (int k = operand; k < EK_SCENE_OPERANDS; k++)
         a->array[k].shape = shape;
 }
 
@@ -175,11 +175,10 @@ static void zero_stride(ek_arguments *a, int operand)
 static void shared_rows(ek_arguments *a, int operand)
 {
     static int64_t shape[] = {2, 8}, overlapping[] = {2, 1}, repeated[] = {0, 1};
-    (void)operand;
     for (int k = 0; k < EK_SCENE_OPERANDS; k++) {
         a->array[k].shape = shape;
         a->array[k].ndim = 2;
-        a->array[k].strides = k ? repeated : overlapping;
+        a->array[k].strides = k == operand ? overlapping : repeated;
     }
 }
 
@@ -198,7 +197,7 @@ static bool fits_nothing(const ek_op_test *test, int loop, int operand, ek_dtype
 {
     for (int i = 0; i < test->info->loop_count; i++) {
         bool fits = true;
-        for (int k = 0; k <= test->info->inputs; k++)
+        for (int k = 0; k < test->info->outputs + test->info->inputs; k++)
             fits &= ek_operand_dtype(test, i, k) ==
                     (k == operand ? dtype : ek_operand_dtype(test, loop, k));
         if (fits)
@@ -217,6 +216,38 @@ static void refuse_dtypes(ek_scene *scene, int operand)
         scene->spoiled = operand;
         ek_scene_refused(scene, EK_ARRAY_CALL, EK_DTYPE_MISMATCH, "ek_cast");
         return;
+    }
+}
+
+/* Numbers that a parameter must not have, and those that integers do not. */
+static void refuse_params(ek_scene *scene)
+{
+    const ek_op_info *info = scene->test->info;
+    bool integers = info->loops[scene->loop].dtype <= EK_U64;
+    scene->spoil = NULL;
+    for (int k = 0; k < info->param_count; k++) {
+        const ek_param_info *param = &info->params[k];
+        bool real = strcmp(param->type, "real") == 0;
+        double values[EK_MAX_PARAMS];
+        memcpy(values, scene->params, (size_t)info->param_count * sizeof *values);
+        scene->params = values;
+        if (param->allowed && param->least > -INFINITY) {
+            values[k] = param->least > 1e-300 || param->least < -1e-300 ? param->least - 1 : -1;
+            ek_scene_refused(scene, EK_ARRAY_CALL, EK_INVALID_ARGUMENT, param->allowed);
+            if (!integers)
+                ek_scene_refused(scene, EK_TYPED_CALL, EK_INVALID_ARGUMENT, param->allowed);
+        }
+        if (param->allowed && param->most < INFINITY) {
+            values[k] = param->most + 1;
+            ek_scene_refused(scene, EK_ARRAY_CALL, EK_INVALID_ARGUMENT, param->name);
+        }
+        if (real && integers) {
+            values[k] = 0.5;
+            ek_scene_refused(scene, EK_ARRAY_CALL, EK_INVALID_ARGUMENT, param->name);
+            values[k] = 0x1p+64;
+            ek_scene_refused(scene, EK_ARRAY_CALL, EK_INVALID_ARGUMENT, param->name);
+        }
+        scene->params = scene->test->sets;
     }
 }
 
@@ -249,7 +280,9 @@ void ek_test_array_refusals(const ek_op_test *test, int loop)
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
         if (wrongs[i].spoil == other_device && is_copy(test) && ek_testing_gpu())
             continue; /* a copy between host and GPU is what it is for */
-        for (int k = 0; k < (wrongs[i].out_only ? 1 : scene.operands); k++) {
+        for (int k = 0; k < (wrongs[i].out_only ? scene.outputs : scene.operands); k++) {
+            if (wrongs[i].spoil == shared_rows && k > 0)
+                continue; /* the rows of those before overlap too */
             scene.spoil = wrongs[i].spoil;
             scene.spoiled = k;
             /* An output of another length is the inputs' fault as much as its own. */
@@ -263,10 +296,11 @@ void ek_test_array_refusals(const ek_op_test *test, int loop)
     scene.spoil = null_queue;
     ek_scene_refused(&scene, EK_ARRAY_CALL, EK_INVALID_ARGUMENT, "queue");
     scene.spoil = two_dimensions;
-    scene.spoiled = 1;
-    ek_scene_refused(&scene, EK_ARRAY_CALL, EK_SHAPE_MISMATCH, operand_name(test, 1));
+    scene.spoiled = scene.outputs;
+    ek_scene_refused(&scene, EK_ARRAY_CALL, EK_SHAPE_MISMATCH, operand_name(test, scene.outputs));
     scene.spoil = one_element;
     if (!is_copy(test))
-        ek_scene_refused(&scene, EK_ARRAY_CALL, EK_SHAPE_MISMATCH, "out");
+        ek_scene_refused(&scene, EK_ARRAY_CALL, EK_SHAPE_MISMATCH, operand_name(test, 0));
+    refuse_params(&scene);
     ek_scene_close(&scene);
 }

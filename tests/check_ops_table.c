@@ -8,9 +8,15 @@
 /* ek_apply in the place of the array call. */
 static const ek_op_info *applied;
 
-static ek_status apply(ek_queue *queue, const ek_array *const *in, ek_array *out)
+static ek_status apply(ek_queue *queue, const ek_array *const *in, const double *values,
+                       ek_array *const *out)
 {
-    return ek_apply(queue, applied, in, 0, NULL, out);
+    ek_param params[EK_MAX_PARAMS];
+    for (int k = 0; k < applied->param_count; k++) /* each both ways: its type takes one */
+        params[k] = (ek_param){.name = applied->params[k].name,
+                               .real = values[k],
+                               .integer = fabs(values[k]) < 0x1p+62 ? (int64_t)values[k] : 0};
+    return ek_apply(queue, applied, in, applied->param_count, params, out);
 }
 
 static void check_apply(const ek_op_test *test, int loop)
@@ -22,8 +28,9 @@ static void check_apply(const ek_op_test *test, int loop)
     ek_scene scene;
     ek_scene_open(&scene, &through, loop);
     for (int k = 0; k < scene.operands; k++) {
+        bool second = k == scene.outputs + 1;
         ek_view view =
-            ek_view_of(ek_operand_dtype(test, loop, k), k == 2 ? 1 : 2, k == 2 ? row : shape);
+            ek_view_of(ek_operand_dtype(test, loop, k), second ? 1 : 2, second ? row : shape);
         ek_scene_place(&scene, k, &view, 0);
     }
     ek_scene_fill(&scene, 1);
@@ -33,31 +40,32 @@ static void check_apply(const ek_op_test *test, int loop)
 
 static void check_infer(const ek_op_test *test, int loop)
 {
-    int64_t shape[] = {2, 1, 3}, column[] = {5, 1}, got[EK_MAX_NDIM];
+    int64_t shape[] = {2, 1, 3}, column[] = {5, 1};
     const ek_place *places;
     ek_places(&places);
     const ek_device *device = ek_queue_device(places[0].queue);
     ek_array arrays[EK_MAX_INPUTS];
     const ek_array *in[EK_MAX_INPUTS];
-    ek_dtype dtype = EK_DTYPES;
-    int32_t ndim = -1;
+    ek_output got[EK_MAX_OUTPUTS];
     for (int k = 0; k < test->info->inputs; k++) {
-        ek_dtype mine = ek_operand_dtype(test, loop, k + 1);
+        ek_dtype mine = ek_input_dtype(test, loop, k);
         arrays[k] = k == 1 ? ek_array_view(NULL, mine, device, 2, column)
                            : ek_array_view(NULL, mine, device, 3, shape);
         in[k] = &arrays[k];
     }
-    ek_status status = ek_infer(test->info, in, 0, NULL, &dtype, &ndim, got);
+    ek_status status = ek_infer(test->info, in, 0, NULL, got);
     ck_assert_msg(status == EK_OK, "%s", ek_error_message());
-    if (strcmp(test->info->kind, "cast") != 0)
-        ck_assert_int_eq(dtype, ek_operand_dtype(test, loop, 0));
-    ck_assert_int_eq(ndim, 3);
-    ck_assert_int_eq(got[0], 2);
-    ck_assert_int_eq(got[1], test->info->inputs > 1 ? 5 : 1);
-    ck_assert_int_eq(got[2], 3);
+    for (int k = 0; k < test->info->outputs; k++) {
+        if (strcmp(test->info->kind, "cast") != 0)
+            ck_assert_int_eq(got[k].dtype, ek_operand_dtype(test, loop, k));
+        ck_assert_int_eq(got[k].ndim, 3);
+        ck_assert_int_eq(got[k].shape[0], 2);
+        ck_assert_int_eq(got[k].shape[1], test->info->inputs > 1 ? 5 : 1);
+        ck_assert_int_eq(got[k].shape[2], 3);
+    }
 
     ek_param unknown = {.name = "no_such_parameter"};
-    status = ek_infer(test->info, in, 1, &unknown, &dtype, &ndim, got);
+    status = ek_infer(test->info, in, 1, &unknown, got);
     ck_assert_int_eq(status, EK_INVALID_ARGUMENT);
     ck_assert_msg(strstr(ek_error_message(), "no_such_parameter") &&
                       strstr(ek_error_message(), test->info->name),

@@ -18,36 +18,42 @@ enum {
     MOST_OF_ONE = 200,
     MOST_OF_TWO = 60,
     MOST_OF_THREE = 15,
+    MOST_OF_MORE = 6,
 };
 
 /* Packed operands of a loop. */
 typedef struct arguments {
     int64_t n;
     void *in[EK_MAX_INPUTS];
-    void *out;
+    void *out[EK_MAX_OUTPUTS];
+    const double *params;
 } arguments;
 
 static void allocate(arguments *a, const ek_op_test *test, int loop, int64_t n)
 {
     a->n = n;
     for (int k = 0; k < test->info->inputs; k++)
-        a->in[k] = malloc((size_t)n * ek_dtype_size(ek_operand_dtype(test, loop, k + 1)));
-    a->out = malloc((size_t)n * ek_dtype_size(ek_operand_dtype(test, loop, 0)));
+        a->in[k] = malloc((size_t)n * ek_dtype_size(ek_input_dtype(test, loop, k)));
+    for (int k = 0; k < test->info->outputs; k++)
+        a->out[k] = malloc((size_t)n * ek_dtype_size(ek_operand_dtype(test, loop, k)));
+    a->params = test->sets;
 }
 
 static void release(arguments *a, const ek_op_test *test)
 {
     for (int k = 0; k < test->info->inputs; k++)
         free(a->in[k]);
-    free(a->out);
+    for (int k = 0; k < test->info->outputs; k++)
+        free(a->out[k]);
 }
 
 /* The special values of an operand: the template's edges, then those of the dtype. */
 static int special_count(const ek_op_test *test, ek_dtype dtype)
 {
-    static const int most[] = {0, MOST_OF_ONE, MOST_OF_TWO, MOST_OF_THREE};
+    static const int limits[] = {0, MOST_OF_ONE, MOST_OF_TWO, MOST_OF_THREE};
+    int inputs = test->info->inputs, most = inputs > 3 ? MOST_OF_MORE : limits[inputs];
     int count = ek_special_count(dtype) + (ek_is_float(dtype) ? test->edge_count : 0);
-    return count < most[test->info->inputs] ? count : most[test->info->inputs];
+    return count < most ? count : most;
 }
 
 static void special(const ek_op_test *test, ek_dtype dtype, int index, void *element)
@@ -64,13 +70,13 @@ static void make_special(arguments *a, const ek_op_test *test, int loop)
 {
     int inputs = test->info->inputs;
     int64_t n = 1;
-    for (int k = 1; k <= inputs; k++)
-        n *= special_count(test, ek_operand_dtype(test, loop, k));
+    for (int k = 0; k < inputs; k++)
+        n *= special_count(test, ek_input_dtype(test, loop, k));
     allocate(a, test, loop, n);
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i;
         for (int k = 0; k < inputs; k++) {
-            ek_dtype dtype = ek_operand_dtype(test, loop, k + 1);
+            ek_dtype dtype = ek_input_dtype(test, loop, k);
             int count = special_count(test, dtype);
             special(test, dtype, (int)(rest % count),
                     (char *)a->in[k] + (size_t)i * ek_dtype_size(dtype));
@@ -84,13 +90,13 @@ static void make_values(arguments *a, const ek_op_test *test, int loop, int64_t 
 {
     allocate(a, test, loop, n);
     for (int k = 0; k < test->info->inputs; k++)
-        fill(ek_operand_dtype(test, loop, k + 1), 31 * (uint64_t)loop + (uint64_t)k, n, a->in[k]);
+        fill(ek_input_dtype(test, loop, k), 31 * (uint64_t)loop + (uint64_t)k, n, a->in[k]);
 }
 
 /* All values of a half type, for an operation of one input. */
 static bool make_all(arguments *a, const ek_op_test *test, int loop)
 {
-    ek_dtype dtype = ek_operand_dtype(test, loop, 1);
+    ek_dtype dtype = ek_input_dtype(test, loop, 0);
     if (test->info->inputs != 1 || ek_dtype_size(dtype) != 2)
         return false;
     allocate(a, test, loop, 65536);
@@ -103,27 +109,34 @@ static void on_first_place(arguments *a, const ek_op_test *test, int loop)
 {
     const ek_place *places;
     ek_places(&places);
-    ek_status status = test->typed(places[0].queue, loop, a->n, (const void *const *)a->in, a->out);
+    ek_status status =
+        test->typed(places[0].queue, loop, a->n, (const void *const *)a->in, a->params, a->out);
     ck_assert_msg(status == EK_OK, "%s", ek_error_message());
 }
 
 static void check_reference(arguments *a, const ek_op_test *test, int loop)
 {
-    const void *const *in = (const void *const *)a->in;
+    const ek_results results = {a->n, (const void *const *)a->in, a->params,
+                                (const void *const *)a->out};
     on_first_place(a, test, loop);
-    if (ek_check_exact(test, loop, a->n, in, a->out) == 0 &&
-        ek_check_complex(test, loop, a->n, in, a->out) == 0 &&
-        ek_check_mpfr(test, loop, a->n, in, a->out) == 0)
+    if (ek_check_exact(test, loop, &results) == 0 && ek_check_complex(test, loop, &results) == 0 &&
+        ek_check_mpfr(test, loop, &results) == 0)
         ck_abort_msg("%s: loop %d has no reference", test->info->call, loop);
+}
+
+/* The half type of a loop; one without it has another dtype. */
+static ek_dtype half_of(const ek_op_test *test, int loop)
+{
+    return (ek_dtype)test->info->loops[loop].dtype;
 }
 
 /* The loop that computes in float what this loop computes in a half type. */
 static int single_loop(const ek_op_test *test, int loop)
 {
-    ek_dtype half = ek_operand_dtype(test, loop, 0);
+    ek_dtype half = half_of(test, loop);
     for (int i = 0; i < test->info->loop_count; i++) {
         bool fits = true;
-        for (int k = 0; k <= test->info->inputs; k++) {
+        for (int k = 0; k < test->info->outputs + test->info->inputs; k++) {
             ek_dtype mine = ek_operand_dtype(test, loop, k);
             fits &= ek_operand_dtype(test, i, k) == (mine == half ? EK_F32 : mine);
         }
@@ -133,17 +146,37 @@ static int single_loop(const ek_op_test *test, int loop)
     return -1;
 }
 
-/* Half types: the float result, rounded once. */
+/* Output k: what the float loop gives, rounded once. */
+static void compare_half(const arguments *a, const arguments *wide, const ek_op_test *test,
+                         int loop, int k)
+{
+    ek_dtype half = half_of(test, loop), dtype = ek_operand_dtype(test, loop, k);
+    size_t size = ek_dtype_size(dtype);
+    const ek_results results = {a->n, (const void *const *)a->in, a->params,
+                                (const void *const *)a->out};
+    for (int64_t i = 0; i < a->n; i++) {
+        char wanted[16], text[96];
+        if (dtype == half)
+            ek_element_round(half, ((const float *)wide->out[k])[i], wanted);
+        else
+            memcpy(wanted, (const char *)wide->out[k] + (size_t)i * size, size);
+        if (!ek_same_element(dtype, wanted, (const char *)a->out[k] + (size_t)i * size))
+            ek_wrong_element(test, loop, &results, k, i, ek_element_text(dtype, wanted, text));
+    }
+}
+
+/* Half types: the float results, rounded once. */
 static void check_half(const arguments *a, const ek_op_test *test, int loop)
 {
-    ek_dtype half = ek_operand_dtype(test, loop, 0);
+    ek_dtype half = half_of(test, loop);
     int single = single_loop(test, loop);
     if ((half != EK_F16 && half != EK_BF16) || single < 0)
         return;
     arguments wide;
     allocate(&wide, test, single, a->n);
+    wide.params = a->params;
     for (int k = 0; k < test->info->inputs; k++) {
-        ek_dtype dtype = ek_operand_dtype(test, loop, k + 1);
+        ek_dtype dtype = ek_input_dtype(test, loop, k);
         size_t size = ek_dtype_size(dtype);
         if (dtype != half)
             memcpy(wide.in[k], a->in[k], (size_t)a->n * size);
@@ -152,41 +185,37 @@ static void check_half(const arguments *a, const ek_op_test *test, int loop)
                 (float)ek_element_value(half, (const char *)a->in[k] + (size_t)i * size);
     }
     on_first_place(&wide, test, single);
-    for (int64_t i = 0; i < a->n; i++) {
-        uint16_t rounded;
-        char text[96];
-        ek_element_round(half, ((const float *)wide.out)[i], &rounded);
-        if (!ek_same_element(half, &rounded, (const uint16_t *)a->out + i))
-            ek_wrong_element(test, loop, i, (const void *const *)a->in, a->out,
-                             ek_element_text(half, &rounded, text));
-    }
+    for (int k = 0; k < test->info->outputs; k++)
+        compare_half(a, &wide, test, loop, k);
     release(&wide, test);
+}
+
+/* With every set of parameters. */
+static void check_values(arguments *a, const ek_op_test *test, int loop)
+{
+    for (int set = 0; set < (test->set_count ? test->set_count : 1); set++) {
+        a->params = test->sets ? test->sets + set * test->info->param_count : NULL;
+        check_reference(a, test, loop);
+        check_half(a, test, loop);
+    }
+    release(a, test);
 }
 
 void ek_test_reference(const ek_op_test *test, int loop)
 {
     arguments a;
     make_special(&a, test, loop);
-    check_reference(&a, test, loop);
-    check_half(&a, test, loop);
-    release(&a, test);
+    check_values(&a, test, loop);
     make_values(&a, test, loop, ORDINARY, ek_ordinary_values);
-    check_reference(&a, test, loop);
-    check_half(&a, test, loop);
-    release(&a, test);
+    check_values(&a, test, loop);
     make_values(&a, test, loop, RANDOM, ek_random_values);
-    check_reference(&a, test, loop);
-    check_half(&a, test, loop);
-    release(&a, test);
-    if (make_all(&a, test, loop)) {
-        on_first_place(&a, test, loop);
-        check_half(&a, test, loop);
-        release(&a, test);
-    }
+    check_values(&a, test, loop);
+    if (make_all(&a, test, loop))
+        check_values(&a, test, loop);
 }
 
-/* Packed operands as a scene, so that every place computes them. */
-static void same_bits(const arguments *a, const ek_op_test *test, int loop, const char *text)
+/* Packed operands as a scene, so that every place computes them with every set of parameters. */
+static void same_bits(arguments *a, const ek_op_test *test, int loop, const char *text)
 {
     ek_scene scene;
     ek_scene_open(&scene, test, loop);
@@ -195,11 +224,16 @@ static void same_bits(const arguments *a, const ek_op_test *test, int loop, cons
         ek_scene_place(&scene, k, &view, 0);
     }
     ek_scene_fill(&scene, 0);
-    for (int k = 1; k < scene.operands; k++)
-        memcpy(scene.memory + scene.view[k].offset, a->in[k - 1],
-               (size_t)a->n * ek_dtype_size(scene.view[k].dtype));
-    ek_scene_check(&scene, EK_TYPED_CALL, text);
+    for (int k = 0; k < test->info->inputs; k++) {
+        const ek_view *view = &scene.view[scene.outputs + k];
+        memcpy(scene.memory + view->offset, a->in[k], (size_t)a->n * ek_dtype_size(view->dtype));
+    }
+    for (int set = 0; set < (test->set_count ? test->set_count : 1); set++) {
+        scene.params = test->sets ? test->sets + set * test->info->param_count : NULL;
+        ek_scene_check(&scene, EK_TYPED_CALL, text);
+    }
     ek_scene_close(&scene);
+    release(a, test);
 }
 
 void ek_test_bits(const ek_op_test *test, int loop)
@@ -207,15 +241,10 @@ void ek_test_bits(const ek_op_test *test, int loop)
     arguments a;
     make_special(&a, test, loop);
     same_bits(&a, test, loop, "special values");
-    release(&a, test);
     make_values(&a, test, loop, 10 * ORDINARY, ek_ordinary_values);
     same_bits(&a, test, loop, "ordinary values");
-    release(&a, test);
     make_values(&a, test, loop, 30 * RANDOM, ek_random_values);
     same_bits(&a, test, loop, "random bits");
-    release(&a, test);
-    if (make_all(&a, test, loop)) {
+    if (make_all(&a, test, loop))
         same_bits(&a, test, loop, "all values");
-        release(&a, test);
-    }
 }

@@ -287,7 +287,7 @@ static void *expected_typed(const ek_op_info *op, const ek_loop *loop, int64_t o
                             int64_t inner, const char *x, const ek_reference_affine *affine)
 {
     int64_t size = (int64_t)ek_dtype_size((ek_dtype)loop->in[0]);
-    int64_t out_size = (int64_t)ek_dtype_size((ek_dtype)loop->out);
+    int64_t out_size = (int64_t)ek_dtype_size((ek_dtype)loop->out[0]);
     int64_t results = per_element(op) ? n : 1;
     char *expected = allocate((size_t)(outer * inner * results * out_size));
     char *row = allocate((size_t)(n * size)), *result = allocate((size_t)(results * out_size));
@@ -310,7 +310,7 @@ static void compare(const ek_op_info *op, const ek_loop *loop, const ek_place *p
                     const char *text, int64_t count, const void *got, const void *expected)
 {
     char a[96], b[96];
-    ek_dtype out = (ek_dtype)loop->out;
+    ek_dtype out = (ek_dtype)loop->out[0];
     int64_t size = (int64_t)ek_dtype_size(out);
     int64_t at = ek_first_difference(out, count, got, expected);
     if (at >= 0)
@@ -326,7 +326,7 @@ static void check_typed(const operation *operation, const ek_loop *loop, int64_t
 {
     const ek_op_info *op = operation->info;
     size_t size = ek_dtype_size((ek_dtype)loop->in[0]),
-           out_size = ek_dtype_size((ek_dtype)loop->out);
+           out_size = ek_dtype_size((ek_dtype)loop->out[0]);
     size_t in_bytes = (size_t)(outer * n * inner) * size;
     int64_t results = outer * inner * (per_element(op) ? n : 1);
     size_t out_at = (in_bytes + (size_t)skew * size + 2 * GUARD) / GUARD * GUARD;
@@ -652,12 +652,12 @@ static ek_status make_call(const call *call, ek_queue *queue, const ek_array *x,
             params[0] = (ek_param){.name = "axis", .integer = axis};
             params[1] = (ek_param){.name = "eps", .real = eps};
             int32_t given = call->flattened ? 0 : strcmp(op->kind, "norm") == 0 ? 2 : 1;
-            return ek_apply(queue, op, in, given, params, out);
+            return ek_apply(queue, op, in, given, params, &out);
         }
         if (call->operation->place)
             params[1] = (ek_param){.name = "axis", .integer = axis};
         int32_t given = call->operation->place && call->flattened ? 1 : ddof_of(op) ? 3 : 2;
-        return ek_apply(queue, op, in, given, params, out);
+        return ek_apply(queue, op, in, given, params, &out);
     }
     if (call->operation->over_axes)
         return call->operation->over_axes(queue, x, count, axes, call->keepdims, out);
@@ -687,7 +687,7 @@ static ek_array view(const ek_place *place, ek_dtype dtype, layout *layout, char
 static void check_call(call *call, uint64_t seed)
 {
     const ek_op_info *op = call->operation->info;
-    ek_dtype in = (ek_dtype)call->loop->in[0], out = (ek_dtype)call->loop->out;
+    ek_dtype in = (ek_dtype)call->loop->in[0], out = (ek_dtype)call->loop->out[0];
     int64_t size = (int64_t)ek_dtype_size(in), out_size = (int64_t)ek_dtype_size(out);
     int64_t results = size_of(&call->out);
     size_t out_at = ((size_t)(call->x.span * size) + GUARD) / GUARD * GUARD;
@@ -830,7 +830,7 @@ START_TEST(test_in_place)
         if (!per_element(op))
             continue;
         for (int32_t k = 0; k < op->loop_count; k++) {
-            if (op->loops[k].in[0] != op->loops[k].out)
+            if (op->loops[k].in[0] != op->loops[k].out[0])
                 continue;
             for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
                 int64_t outer = shapes[s][0], n = shapes[s][1], inner = shapes[s][2];
@@ -1024,39 +1024,39 @@ START_TEST(test_array_refusals)
     set_small(&s, &places[0], 2, shape, x, 0, NULL, EK_F32);
     const ek_array *const in[] = {&s.x};
     const ek_param unknown = {.name = "axis", .integer = 0};
-    refused(ek_apply(q, &ek_op_sum.info, in, 1, &unknown, &s.out), EK_INVALID_ARGUMENT,
-            "unknown parameter 'axis'");
+    refused(ek_apply(q, &ek_op_sum.info, in, 1, &unknown, (ek_array *[]){&s.out}),
+            EK_INVALID_ARGUMENT, "unknown parameter 'axis'");
 }
 END_TEST
 
 START_TEST(test_infer)
 {
-    int64_t shape[] = {2, 3, 4}, got[EK_MAX_NDIM], axes[] = {-1, 0};
+    int64_t shape[] = {2, 3, 4}, axes[] = {-1, 0};
     float data[24];
     ek_device *cpu;
-    ek_dtype dtype;
-    int32_t ndim;
+    ek_output got;
     must(ek_device_open("cpu", &cpu));
     ek_array x = ek_array_view(data, EK_I8, cpu, 3, shape);
     const ek_array *const in[] = {&x};
     ek_param params[] = {{.name = "axes", .list = axes, .count = 2},
                          {.name = "keepdims", .integer = 1}};
-    must(ek_infer(&ek_op_sum.info, in, 1, params, &dtype, &ndim, got));
-    ck_assert(dtype == EK_I64 && ndim == 1 && got[0] == 3);
-    must(ek_infer(&ek_op_mean.info, in, 2, params, &dtype, &ndim, got));
-    ck_assert(dtype == EK_F64 && ndim == 3 && got[0] == 1 && got[1] == 3 && got[2] == 1);
-    must(ek_infer(&ek_op_max.info, in, 0, NULL, &dtype, &ndim, got));
-    ck_assert(dtype == EK_I8 && ndim == 0);
+    must(ek_infer(&ek_op_sum.info, in, 1, params, &got));
+    ck_assert(got.dtype == EK_I64 && got.ndim == 1 && got.shape[0] == 3);
+    must(ek_infer(&ek_op_mean.info, in, 2, params, &got));
+    ck_assert(got.dtype == EK_F64 && got.ndim == 3 && got.shape[0] == 1 && got.shape[1] == 3 &&
+              got.shape[2] == 1);
+    must(ek_infer(&ek_op_max.info, in, 0, NULL, &got));
+    ck_assert(got.dtype == EK_I8 && got.ndim == 0);
     ek_param axis = {.name = "axis", .integer = -2};
-    must(ek_infer(&ek_op_argmax.info, in, 1, &axis, &dtype, &ndim, got));
-    ck_assert(dtype == EK_I64 && ndim == 2 && got[0] == 2 && got[1] == 4);
+    must(ek_infer(&ek_op_argmax.info, in, 1, &axis, &got));
+    ck_assert(got.dtype == EK_I64 && got.ndim == 2 && got.shape[0] == 2 && got.shape[1] == 4);
     x = ek_array_view(data, EK_F16, cpu, 3, shape);
-    must(ek_infer(&ek_op_cumsum.info, in, 0, NULL, &dtype, &ndim, got));
-    ck_assert(dtype == EK_F16 && ndim == 1 && got[0] == 24);
-    must(ek_infer(&ek_op_cummax.info, in, 1, &axis, &dtype, &ndim, got));
-    ck_assert(dtype == EK_F16 && ndim == 3 && got[0] == 2 && got[2] == 4);
-    must(ek_infer(&ek_op_softmax.info, in, 0, NULL, &dtype, &ndim, got));
-    ck_assert(dtype == EK_F16 && ndim == 3 && got[2] == 4);
+    must(ek_infer(&ek_op_cumsum.info, in, 0, NULL, &got));
+    ck_assert(got.dtype == EK_F16 && got.ndim == 1 && got.shape[0] == 24);
+    must(ek_infer(&ek_op_cummax.info, in, 1, &axis, &got));
+    ck_assert(got.dtype == EK_F16 && got.ndim == 3 && got.shape[0] == 2 && got.shape[2] == 4);
+    must(ek_infer(&ek_op_softmax.info, in, 0, NULL, &got));
+    ck_assert(got.dtype == EK_F16 && got.ndim == 3 && got.shape[2] == 4);
     ek_device_close(cpu);
 }
 END_TEST

@@ -305,12 +305,12 @@ START_TEST(by_the_row)
     const float wanted[2][6] = {{802.5f, 8020.5f, 1004.5f, 10040.5f, 1206.5f, 12060.5f},
                                 {1203.25f, 12030.25f, 1506.25f, 15060.25f, 1809.25f, 18090.25f}};
     for (int i = 0; i < 2; i++) {
-        ek_dtype dtype;
-        int32_t ndim;
-        int64_t shape[EK_MAX_NDIM];
-        ck_assert_int_eq(ek_infer(ops[i], in, 3, params, &dtype, &ndim, shape), EK_OK);
-        ck_assert(dtype == EK_F32 && ndim == 2 && shape[0] == 3 && shape[1] == 2);
-        ck_assert_int_eq(ek_apply(places[0].queue, ops[i], in, 3, params, &array_c), EK_OK);
+        ek_output product;
+        ck_assert_int_eq(ek_infer(ops[i], in, 3, params, &product), EK_OK);
+        ck_assert(product.dtype == EK_F32 && product.ndim == 2);
+        ck_assert(product.shape[0] == 3 && product.shape[1] == 2);
+        ck_assert_int_eq(ek_apply(places[0].queue, ops[i], in, 3, params, (ek_array *[]){&array_c}),
+                         EK_OK);
         ek_download(&places[0], c, memory + 512, sizeof c);
         for (int e = 0; e < 6; e++)
             ck_assert_msg(c[e] == wanted[i][e], "%s: c[%d] is %g", ops[i]->name, e, c[e]);

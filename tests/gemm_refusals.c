@@ -288,16 +288,15 @@ START_TEST(parameters)
     prepare(&call, &places[0], memory, EK_F32);
     const ek_array *const in[] = {&call.a, &call.b};
     ek_param param = {.name = "transa", .integer = 2};
-    ek_status status = ek_apply(call.queue, &ek_op_gemm.info, in, 1, &param, &call.c);
+    ek_status status =
+        ek_apply(call.queue, &ek_op_gemm.info, in, 1, &param, (ek_array *[]){&call.c});
     check_message(status, EK_INVALID_ARGUMENT, "ek_gemm: ", "transa is 2");
     param.name = "gamma";
-    status = ek_apply(call.queue, &ek_op_gemm.info, in, 1, &param, &call.c);
+    status = ek_apply(call.queue, &ek_op_gemm.info, in, 1, &param, (ek_array *[]){&call.c});
     check_message(status, EK_INVALID_ARGUMENT, "ek_gemm: ", "'gamma'");
-    ek_dtype dtype;
-    int32_t ndim;
-    int64_t shape[EK_MAX_NDIM];
+    ek_output product;
     call.shape_b[1] = 6;
-    status = ek_infer(&ek_op_gemm.info, in, 0, NULL, &dtype, &ndim, shape);
+    status = ek_infer(&ek_op_gemm.info, in, 0, NULL, &product);
     check_message(status, EK_SHAPE_MISMATCH, "ek_gemm: ", "op(b) 6 rows");
 }
 END_TEST

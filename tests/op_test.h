@@ -13,26 +13,44 @@
 typedef unsigned __int128 ek_wide;
 typedef __int128 ek_signed_wide;
 
+/* What a loop of dtype t makes of a number when it rounds it, and of a * b + c rounded once: half
+ * types compute in single precision. */
+static inline double ek_rounded(ek_dtype t, double value)
+{
+    return t == EK_F64 ? value : (double)(float)value;
+}
+
+static inline double ek_fused(ek_dtype t, double a, double b, double c)
+{
+    return t == EK_F64 ? fma(a, b, c) : (double)fmaf((float)a, (float)b, (float)c);
+}
+
 typedef struct ek_op_test {
     const ek_op_info *info;
 
-    /* The typed call of info->loops[loop]. */
-    ek_status (*typed)(ek_queue *queue, int loop, int64_t n, const void *const *in, void *out);
-    ek_status (*array)(ek_queue *queue, const ek_array *const *in, ek_array *out);
+    /* The typed call of info->loops[loop]; parameters are numbers that every loop has. */
+    ek_status (*typed)(ek_queue *queue, int loop, int64_t n, const void *const *in,
+                       const double *params, void *const *out);
+    ek_status (*array)(ek_queue *queue, const ek_array *const *in, const double *params,
+                       ek_array *const *out);
 
-    /* Sets r to the value for x (, y, z), to its own precision or better than the loop's by far;
-     * t and u are room for it. (null: no such function) */
-    void (*reference)(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_srcptr z, mpfr_ptr t,
-                      mpfr_ptr u);
+    /* Each sets r to the value of an output for the inputs, to its own precision or better than the
+     * loop's by far; t and u are room for it. (null: no such function) */
+    void (*references[EK_MAX_OUTPUTS])(mpfr_ptr r, const mpfr_srcptr *in, const double *params,
+                                       mpfr_ptr t, mpfr_ptr u);
 
-    /* The value for integers or booleans, and for numbers whose result is exact in double
-     * precision or rounded once from it; t is the loop's dtype. (null: no such loops) */
-    ek_wide (*reference_int)(const ek_wide *in, ek_dtype t);
-    double (*reference_real)(const double *in, ek_dtype t);
+    /* The value of an output for integers or booleans, and for numbers whose result is exact in
+     * double precision or rounded once from it; t is the loop's dtype. (null: no such loops) */
+    ek_wide (*reference_int[EK_MAX_OUTPUTS])(const ek_wide *in, const double *params, ek_dtype t);
+    double (*reference_real[EK_MAX_OUTPUTS])(const double *in, const double *params, ek_dtype t);
 
     /* Arguments that are hard or special for this operation. */
     int edge_count;
     const double *edges;
+
+    /* What parameters are tested with: sets of info->param_count numbers. */
+    int set_count;
+    const double *sets;
 } ek_op_test;
 
 /* The elementwise operations. */
@@ -47,7 +65,7 @@ typedef struct ek_typed_test {
      * along an axis; one with as many elements where it is elementwise; `outer` products
      * C[n][n] = A[n][inner] B[inner][n]. */
     ek_status (*call)(ek_queue *queue, int loop, const int64_t *lengths, const void *const *in,
-                      void *out);
+                      void *const *out);
 } ek_typed_test;
 
 /* All operations, in the order of ek_ops. */

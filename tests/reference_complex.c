@@ -136,22 +136,21 @@ static bool check_abs(ek_dtype dtype, number x, double bound, const void *result
     return distance <= bound;
 }
 
-int64_t ek_check_complex(const ek_op_test *test, int loop, int64_t n, const void *const *in,
-                         const void *out)
+int64_t ek_check_complex(const ek_op_test *test, int loop, const ek_results *results)
 {
     const ek_op_info *info = test->info;
-    ek_dtype dtype = ek_operand_dtype(test, loop, info->inputs);
+    ek_dtype dtype = ek_input_dtype(test, loop, info->inputs - 1);
     size_t out_size = ek_dtype_size(ek_operand_dtype(test, loop, 0));
     if (!ek_is_complex(dtype))
         return 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < results->n; i++) {
         number x[EK_MAX_INPUTS] = {{0, 0}};
-        const char *got = (const char *)out + (size_t)i * out_size;
+        const char *got = (const char *)results->out[0] + (size_t)i * out_size;
         char wanted[96];
         for (int k = 0; k < info->inputs; k++) {
-            if (ek_operand_dtype(test, loop, k + 1) != dtype)
+            if (ek_input_dtype(test, loop, k) != dtype)
                 return 0;
-            x[k] = load(dtype, (const char *)in[k] + (size_t)i * ek_dtype_size(dtype));
+            x[k] = load(dtype, (const char *)results->in[k] + (size_t)i * ek_dtype_size(dtype));
         }
         bool fine;
         if (strcmp(info->name, "abs") == 0)
@@ -161,7 +160,7 @@ int64_t ek_check_complex(const ek_op_test *test, int loop, int64_t n, const void
         else
             fine = check_formula(test, dtype, x, got, wanted);
         if (!fine)
-            ek_wrong_element(test, loop, i, in, out, wanted);
+            ek_wrong_element(test, loop, results, 0, i, wanted);
     }
-    return n;
+    return results->n;
 }

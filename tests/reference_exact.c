@@ -95,19 +95,20 @@ static void cast(ek_dtype from, const void *x, ek_dtype to, void *result)
     }
 }
 
-/* One element; false if the operation is not known here. */
-static bool exact(const ek_op_test *test, int loop, const void *const *x, void *result)
+/* One element of output o; false if the operation is not known here. */
+static bool exact(const ek_op_test *test, int loop, const void *const *x, const double *params,
+                  int o, void *result)
 {
     const ek_op_info *info = test->info;
-    ek_dtype out = ek_operand_dtype(test, loop, 0);
-    ek_dtype last = ek_operand_dtype(test, loop, info->inputs);
+    ek_dtype out = ek_operand_dtype(test, loop, o);
+    ek_dtype t = (ek_dtype)info->loops[loop].dtype;
     ek_wide values[EK_MAX_INPUTS] = {0};
     double numbers[EK_MAX_INPUTS] = {0};
     if (strcmp(info->kind, "cast") == 0) {
-        cast(last, x[0], out, result);
+        cast(t, x[0], out, result);
         return true;
     }
-    if (strcmp(info->name, "where") == 0 && !is_integer(last)) {
+    if (strcmp(info->name, "where") == 0 && !is_integer(t)) {
         memcpy(result, *(const uint8_t *)x[0] ? x[1] : x[2], ek_dtype_size(out));
         return true;
     }
@@ -115,40 +116,41 @@ static bool exact(const ek_op_test *test, int loop, const void *const *x, void *
         memcpy(result, x[0], ek_dtype_size(out));
         return true;
     }
-    if (is_integer(last) ? !test->reference_int : !test->reference_real || ek_is_complex(last))
+    if (is_integer(t) ? !test->reference_int[o] : !test->reference_real[o] || ek_is_complex(t))
         return false;
     for (int k = 0; k < info->inputs; k++) {
-        ek_dtype in = ek_operand_dtype(test, loop, k + 1);
-        if (is_integer(last))
+        ek_dtype in = ek_input_dtype(test, loop, k);
+        if (is_integer(t))
             values[k] = load(in, x[k]);
         else
             numbers[k] = is_integer(in) ? (double)(ek_signed_wide)load(in, x[k])
                                         : ek_element_value(in, x[k]);
     }
-    if (is_integer(last))
-        store(out, test->reference_int(values, last), result);
+    if (is_integer(t))
+        store(out, test->reference_int[o](values, params, t), result);
     else if (is_integer(out))
-        store(out, (ek_wide)(ek_signed_wide)test->reference_real(numbers, last), result);
+        store(out, (ek_wide)(ek_signed_wide)test->reference_real[o](numbers, params, t), result);
     else
-        ek_element_round(out, test->reference_real(numbers, last), result);
+        ek_element_round(out, test->reference_real[o](numbers, params, t), result);
     return true;
 }
 
-int64_t ek_check_exact(const ek_op_test *test, int loop, int64_t n, const void *const *in,
-                       const void *out)
+int64_t ek_check_exact(const ek_op_test *test, int loop, const ek_results *results)
 {
-    ek_dtype dtype = ek_operand_dtype(test, loop, 0);
-    size_t size = ek_dtype_size(dtype);
     char result[16], text[96];
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < results->n; i++) {
         const void *x[EK_MAX_INPUTS];
         for (int k = 0; k < test->info->inputs; k++)
-            x[k] = (const char *)in[k] +
-                   (size_t)i * ek_dtype_size(ek_operand_dtype(test, loop, k + 1));
-        if (!exact(test, loop, x, result))
-            return i;
-        if (!ek_same_element(dtype, result, (const char *)out + (size_t)i * size))
-            ek_wrong_element(test, loop, i, in, out, ek_element_text(dtype, result, text));
+            x[k] = (const char *)results->in[k] +
+                   (size_t)i * ek_dtype_size(ek_input_dtype(test, loop, k));
+        for (int o = 0; o < test->info->outputs; o++) {
+            ek_dtype dtype = ek_operand_dtype(test, loop, o);
+            const char *got = (const char *)results->out[o] + (size_t)i * ek_dtype_size(dtype);
+            if (!exact(test, loop, x, results->params, o, result))
+                return i;
+            if (!ek_same_element(dtype, result, got))
+                ek_wrong_element(test, loop, results, o, i, ek_element_text(dtype, result, text));
+        }
     }
-    return n;
+    return results->n;
 }

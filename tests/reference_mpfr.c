@@ -1,6 +1,7 @@
 /* Real functions against MPFR, by the code their templates give. */
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "compare.h"
 #include "format.h"
@@ -17,45 +18,62 @@ enum {
     EXACT_F32 = 640,
 };
 
-void ek_wrong_element(const ek_op_test *test, int loop, int64_t i, const void *const *in,
-                      const void *out, const char *wanted)
+void ek_wrong_element(const ek_op_test *test, int loop, const ek_results *results, int k, int64_t i,
+                      const char *wanted)
 {
-    char operands[400] = "", text[96];
+    char operands[800] = "", text[96];
     ek_scene scene;
     ek_scene_open(&scene, test, loop);
     int used = 0;
-    for (int k = 0; k < test->info->inputs; k++) {
-        ek_dtype dtype = ek_operand_dtype(test, loop, k + 1);
-        const char *element = (const char *)in[k] + (size_t)i * ek_dtype_size(dtype);
-        used += snprintf(operands + used, sizeof operands - (size_t)used, "%s%s", k ? ", " : "",
+    for (int j = 0; j < test->info->inputs; j++) {
+        ek_dtype dtype = ek_input_dtype(test, loop, j);
+        const char *element = (const char *)results->in[j] + (size_t)i * ek_dtype_size(dtype);
+        used += snprintf(operands + used, sizeof operands - (size_t)used, "%s%s", j ? ", " : "",
                          ek_element_text(dtype, element, text));
     }
-    ek_dtype dtype = ek_operand_dtype(test, loop, 0);
-    const char *element = (const char *)out + (size_t)i * ek_dtype_size(dtype);
-    ck_abort_msg("%s(%s) gives %s: must be %s", ek_scene_call_name(&scene, EK_TYPED_CALL), operands,
-                 ek_element_text(dtype, element, text), wanted);
+    for (int j = 0; j < test->info->param_count; j++)
+        used += snprintf(operands + used, sizeof operands - (size_t)used, ", %s = %.9g",
+                         test->info->params[j].name, results->params[j]);
+    ek_dtype dtype = ek_operand_dtype(test, loop, k);
+    const char *element = (const char *)results->out[k] + (size_t)i * ek_dtype_size(dtype);
+    ck_abort_msg("%s(%s) gives %s %s: must be %s", ek_scene_call_name(&scene, EK_TYPED_CALL),
+                 operands, ek_scene_operand_name(test, k), ek_element_text(dtype, element, text),
+                 wanted);
 }
 
-/* True if the loop takes and gives one floating dtype, as references do. */
+/* True if the loop takes one floating dtype, as references do, and gives it or integers. */
 static bool fits(const ek_op_test *test, int loop)
 {
-    ek_dtype dtype = ek_operand_dtype(test, loop, 0);
-    if (!test->reference || !ek_is_float(dtype) || test->info->loops[loop].ulp < 0)
+    ek_dtype dtype = (ek_dtype)test->info->loops[loop].dtype;
+    if (!ek_is_float(dtype) || test->info->loops[loop].ulp < 0)
         return false;
-    for (int k = 1; k <= test->info->inputs; k++) {
-        if (ek_operand_dtype(test, loop, k) != dtype)
+    for (int k = 0; k < test->info->inputs; k++) {
+        if (ek_input_dtype(test, loop, k) != dtype)
             return false;
     }
     return true;
 }
 
-static void check(const ek_op_test *test, int loop, int64_t i, const void *const *in,
-                  const void *out, mpfr_srcptr r)
+static void check_integer(const ek_op_test *test, int loop, const ek_results *results, int k,
+                          int64_t i, mpfr_srcptr r)
 {
-    ek_dtype dtype = ek_operand_dtype(test, loop, 0);
+    ek_dtype dtype = ek_operand_dtype(test, loop, k);
+    char wanted[16], text[96];
+    int64_t integer = mpfr_get_sj(r, MPFR_RNDN);
+    memcpy(wanted, &integer, sizeof integer); /* the low bytes come first */
+    if (!ek_same_element(dtype, wanted,
+                         (const char *)results->out[k] + (size_t)i * ek_dtype_size(dtype)))
+        ek_wrong_element(test, loop, results, k, i, ek_element_text(dtype, wanted, text));
+}
+
+static void check(const ek_op_test *test, int loop, const ek_results *results, int k, int64_t i,
+                  mpfr_srcptr r)
+{
+    ek_dtype dtype = ek_operand_dtype(test, loop, k);
     ek_format format = ek_format_of(dtype);
     double bound = test->info->loops[loop].ulp;
-    double got = ek_element_value(dtype, (const char *)out + (size_t)i * ek_dtype_size(dtype));
+    double got =
+        ek_element_value(dtype, (const char *)results->out[k] + (size_t)i * ek_dtype_size(dtype));
     double nearest = ek_round(format, r);
     double distance = ek_ulp_distance(format, got, r);
     char wanted[160];
@@ -65,29 +83,50 @@ static void check(const ek_op_test *test, int loop, int64_t i, const void *const
              test->info->loops[loop].ulp, distance);
     /* Zeros and infinities have a sign; written so that NaN fails. */
     if (!(distance <= bound) || (got == 0 && nearest == 0 && signbit(got) != signbit(nearest)))
-        ek_wrong_element(test, loop, i, in, out, wanted);
+        ek_wrong_element(test, loop, results, k, i, wanted);
 }
 
-int64_t ek_check_mpfr(const ek_op_test *test, int loop, int64_t n, const void *const *in,
-                      const void *out)
+static void check_output(const ek_op_test *test, int loop, const ek_results *results, int k,
+                         mpfr_t *numbers)
 {
+    ek_dtype dtype = (ek_dtype)test->info->loops[loop].dtype;
+    mpfr_ptr r = numbers[0], t = numbers[1], u = numbers[2];
+    mpfr_srcptr in[EK_MAX_INPUTS];
+    for (int64_t i = 0; i < results->n; i++) {
+        for (int j = 0; j < test->info->inputs; j++) {
+            mpfr_set_d(numbers[3 + j],
+                       ek_element_value(dtype, (const char *)results->in[j] +
+                                                   (size_t)i * ek_dtype_size(dtype)),
+                       MPFR_RNDN);
+            in[j] = numbers[3 + j];
+        }
+        test->references[k](r, in, results->params, t, u);
+        if (ek_is_float(ek_operand_dtype(test, loop, k)))
+            check(test, loop, results, k, i, r);
+        else
+            check_integer(test, loop, results, k, i, r);
+    }
+}
+
+int64_t ek_check_mpfr(const ek_op_test *test, int loop, const ek_results *results)
+{
+    enum { NUMBERS = 3 + EK_MAX_INPUTS };
+    mpfr_t numbers[NUMBERS];
+    int64_t compared = 0;
     if (!fits(test, loop))
         return 0;
-    ek_dtype dtype = ek_operand_dtype(test, loop, 0);
-    long precision = test->info->loops[loop].ulp > 0.51 ? PRECISION
-                     : dtype == EK_F64                  ? EXACT_F64
-                                                        : EXACT_F32;
-    mpfr_t x[3], r, t, u;
-    mpfr_inits2(precision, x[0], x[1], x[2], r, t, u, (mpfr_ptr)0);
-    for (int64_t i = 0; i < n; i++) {
-        for (int k = 0; k < test->info->inputs; k++)
-            mpfr_set_d(
-                x[k],
-                ek_element_value(dtype, (const char *)in[k] + (size_t)i * ek_dtype_size(dtype)),
-                MPFR_RNDN);
-        test->reference(r, x[0], x[1], x[2], t, u);
-        check(test, loop, i, in, out, r);
+    long precision = test->info->loops[loop].ulp > 0.51             ? PRECISION
+                     : test->info->loops[loop].dtype == (int)EK_F64 ? EXACT_F64
+                                                                    : EXACT_F32;
+    for (int i = 0; i < NUMBERS; i++)
+        mpfr_init2(numbers[i], precision);
+    for (int k = 0; k < test->info->outputs; k++) {
+        if (!test->references[k])
+            continue;
+        check_output(test, loop, results, k, numbers);
+        compared = results->n;
     }
-    mpfr_clears(x[0], x[1], x[2], r, t, u, (mpfr_ptr)0);
-    return n;
+    for (int i = 0; i < NUMBERS; i++)
+        mpfr_clear(numbers[i]);
+    return compared;
 }

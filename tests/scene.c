@@ -51,7 +51,20 @@ int64_t ek_view_step(const ek_view *view, int64_t i)
 ek_dtype ek_operand_dtype(const ek_op_test *test, int loop, int operand)
 {
     const ek_loop *row = &test->info->loops[loop];
-    return (ek_dtype)(operand ? row->in[operand - 1] : row->out);
+    int outputs = test->info->outputs;
+    return (ek_dtype)(operand < outputs ? row->out[operand] : row->in[operand - outputs]);
+}
+
+ek_dtype ek_input_dtype(const ek_op_test *test, int loop, int input)
+{
+    return (ek_dtype)test->info->loops[loop].in[input];
+}
+
+const char *ek_scene_operand_name(const ek_op_test *test, int operand)
+{
+    int outputs = test->info->outputs;
+    return operand < outputs ? test->info->output_names[operand]
+                             : test->info->input_names[operand - outputs];
 }
 
 static unsigned char *element_of(const ek_view *view, unsigned char *memory, int64_t i)
@@ -61,7 +74,10 @@ static unsigned char *element_of(const ek_view *view, unsigned char *memory, int
 
 void ek_scene_open(ek_scene *scene, const ek_op_test *test, int loop)
 {
-    *scene = (ek_scene){.test = test, .loop = loop, .operands = test->info->inputs + 1};
+    const ek_op_info *info = test->info;
+    *scene = (ek_scene){.test = test, .loop = loop, .params = test->sets};
+    scene->outputs = info->outputs;
+    scene->operands = info->outputs + info->inputs;
     scene->bytes = GUARD;
 }
 
@@ -91,7 +107,7 @@ void ek_scene_fill(ek_scene *scene, uint64_t seed)
 {
     scene->memory = allocate((size_t)scene->bytes);
     memset(scene->memory, POISON, (size_t)scene->bytes);
-    for (int k = 1; k < scene->operands; k++) {
+    for (int k = scene->outputs; k < scene->operands; k++) {
         const ek_view *view = &scene->view[k];
         int64_t n = ek_view_size(view);
         size_t size = ek_dtype_size(view->dtype);
@@ -117,14 +133,14 @@ const char *ek_scene_call_name(const ek_scene *scene, ek_call call)
     static char name[64];
     const ek_op_info *info = scene->test->info;
     const ek_loop *loop = &info->loops[scene->loop];
-    const char *in = ek_dtype_name((ek_dtype)loop->in[info->inputs - 1]);
+    const char *dtype = ek_dtype_name((ek_dtype)loop->dtype);
     if (call == EK_ARRAY_CALL)
         snprintf(name, sizeof name, "ek_%s", info->name);
     else if (strcmp(info->kind, "cast") == 0)
-        snprintf(name, sizeof name, "ek_%s_%s_%s", info->name, in,
-                 ek_dtype_name((ek_dtype)loop->out));
+        snprintf(name, sizeof name, "ek_%s_%s_%s", info->name, dtype,
+                 ek_dtype_name((ek_dtype)loop->out[0]));
     else
-        snprintf(name, sizeof name, "ek_%s_%s", info->name, in);
+        snprintf(name, sizeof name, "ek_%s_%s", info->name, dtype);
     return name;
 }
 
@@ -144,9 +160,11 @@ static ek_status call_in(const ek_scene *scene, const ek_place *place, ek_call c
     if (scene->spoil)
         scene->spoil(&a, scene->spoiled);
     if (call == EK_TYPED_CALL)
-        return scene->test->typed(a.queue, scene->loop, a.n, (const void *const *)&a.data[1],
-                                  a.data[0]);
-    return scene->test->array(a.queue, (const ek_array *const *)&a.pointer[1], a.pointer[0]);
+        return scene->test->typed(a.queue, scene->loop, a.n,
+                                  (const void *const *)&a.data[scene->outputs], scene->params,
+                                  a.data);
+    return scene->test->array(a.queue, (const ek_array *const *)&a.pointer[scene->outputs],
+                              scene->params, a.pointer);
 }
 
 ek_status ek_scene_run(const ek_scene *scene, const ek_place *place, ek_call call,
@@ -177,8 +195,8 @@ static ek_view broadcast(const ek_scene *scene, int k)
     return view;
 }
 
-/* What the output's elements must be: the first place's typed call on packed operands. */
-static unsigned char *expected(const ek_scene *scene)
+/* What the outputs' elements must be: the first place's typed call on packed operands. */
+static void expected(const ek_scene *scene, void **results)
 {
     const ek_place *places;
     ek_places(&places);
@@ -186,49 +204,70 @@ static unsigned char *expected(const ek_scene *scene)
     unsigned char *packed[EK_SCENE_OPERANDS];
     const void *in[EK_SCENE_OPERANDS];
     for (int k = 0; k < scene->operands; k++) {
+        bool input = k >= scene->outputs;
         ek_view view = broadcast(scene, k);
         size_t size = ek_dtype_size(view.dtype);
         packed[k] = allocate((size_t)n * size + 1);
-        for (int64_t i = 0; i < n && k; i++)
+        for (int64_t i = 0; i < n && input; i++)
             memcpy(packed[k] + (size_t)i * size, element_of(&view, scene->memory, i), size);
-        if (k)
-            in[k - 1] = packed[k];
+        if (input)
+            in[k - scene->outputs] = packed[k];
+        else
+            results[k] = packed[k];
     }
-    ek_status status = scene->test->typed(places[0].queue, scene->loop, n, in, packed[0]);
+    ek_status status =
+        scene->test->typed(places[0].queue, scene->loop, n, in, scene->params, results);
     if (status != EK_OK)
         ck_abort_msg("%s", ek_error_message());
-    for (int k = 1; k < scene->operands; k++)
+    for (int k = scene->outputs; k < scene->operands; k++)
         free(packed[k]);
-    return packed[0];
 }
 
-static void compare(const ek_scene *scene, const ek_place *place, ek_call call, const char *text,
-                    const unsigned char *results, const unsigned char *after, unsigned char *want)
+/* Puts the results of output k where they must be. */
+static void put(const ek_scene *scene, int k, const unsigned char *results, unsigned char *want)
 {
-    const ek_view *out = &scene->view[0];
+    const ek_view *out = &scene->view[k];
     size_t size = ek_dtype_size(out->dtype);
-    char wanted[96], got[96];
-    memcpy(want, scene->memory, (size_t)scene->bytes);
     int64_t n = ek_view_size(out);
     for (int64_t i = 0; i < n; i++)
         memcpy(element_of(out, want, i), results + (size_t)i * size, size);
-    if (memcmp(want, after, (size_t)scene->bytes) == 0)
-        return;
+}
+
+/* Finds the element of output k that is wrong; those that are another NaN become what they are. */
+static void compare_output(const ek_scene *scene, int k, const ek_place *place, ek_call call,
+                           const char *text, const unsigned char *after, unsigned char *want)
+{
+    const ek_view *out = &scene->view[k];
+    char wanted[96], got[96];
+    int64_t n = ek_view_size(out);
     for (int64_t i = 0; i < n; i++) {
         unsigned char *element = element_of(out, want, i);
         const unsigned char *mine = after + (element - want);
         if (!ek_same_element(out->dtype, element, mine))
-            ck_abort_msg("%s on %s, %s: element %lld of %lld is %s: %s packs it as %s",
+            ck_abort_msg("%s on %s, %s: element %lld of %lld of %s is %s: %s packs it as %s",
                          ek_scene_call_name(scene, call), place->name, text, (long long)i,
-                         (long long)n, ek_element_text(out->dtype, mine, got), "base",
+                         (long long)n, ek_scene_operand_name(scene->test, k),
+                         ek_element_text(out->dtype, mine, got), "base",
                          ek_element_text(out->dtype, element, wanted));
-        memcpy(element, mine, size);
+        memcpy(element, mine, ek_dtype_size(out->dtype));
     }
+}
+
+static void compare(const ek_scene *scene, const ek_place *place, ek_call call, const char *text,
+                    void *const *results, const unsigned char *after, unsigned char *want)
+{
+    memcpy(want, scene->memory, (size_t)scene->bytes);
+    for (int k = 0; k < scene->outputs; k++)
+        put(scene, k, results[k], want);
+    if (memcmp(want, after, (size_t)scene->bytes) == 0)
+        return;
+    for (int k = 0; k < scene->outputs; k++)
+        compare_output(scene, k, place, call, text, after, want);
     for (int64_t at = 0; at < scene->bytes; at++) {
         if (want[at] != after[at])
-            ck_abort_msg("%s on %s, %s: byte %lld from the output was written",
+            ck_abort_msg("%s on %s, %s: byte %lld from the first output was written",
                          ek_scene_call_name(scene, call), place->name, text,
-                         (long long)(at - out->offset));
+                         (long long)(at - scene->view[0].offset));
     }
 }
 
@@ -236,8 +275,9 @@ void ek_scene_check(const ek_scene *scene, ek_call call, const char *text)
 {
     const ek_place *places;
     int count = ek_tested_places(&places);
-    unsigned char *results = expected(scene);
+    void *results[EK_MAX_OUTPUTS];
     unsigned char *want = malloc((size_t)scene->bytes), *after;
+    expected(scene, results);
     for (int p = 0; p < count; p++) {
         ek_status status = ek_scene_run(scene, &places[p], call, &after);
         if (status != EK_OK) /* an assertion that holds costs a write to a file */
@@ -246,7 +286,8 @@ void ek_scene_check(const ek_scene *scene, ek_call call, const char *text)
         compare(scene, &places[p], call, text, results, after, want);
         free(after);
     }
-    free(results);
+    for (int k = 0; k < scene->outputs; k++)
+        free(results[k]);
     free(want);
 }
 

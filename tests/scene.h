@@ -7,7 +7,7 @@
 #include "op_test.h"
 #include "place.h"
 
-enum { EK_VIEW_NDIM = 4, EK_SCENE_OPERANDS = 4 };
+enum { EK_VIEW_NDIM = 4, EK_SCENE_OPERANDS = EK_MAX_OPERANDS };
 
 /* An operand: `offset` is where its first element lies, in bytes from the scene's start. */
 typedef struct ek_view {
@@ -17,7 +17,7 @@ typedef struct ek_view {
     int64_t offset;
 } ek_view;
 
-/* What a call is given: the operands in memory, the output first. */
+/* What a call is given: the operands in memory, outputs first. */
 typedef struct ek_arguments {
     ek_queue *queue;
     int64_t n;
@@ -29,8 +29,9 @@ typedef struct ek_arguments {
 typedef struct ek_scene {
     const ek_op_test *test;
     int loop;
-    int operands;                    /* inputs and the output */
-    ek_view view[EK_SCENE_OPERANDS]; /* the output first */
+    int outputs, operands;           /* outputs come first */
+    const double *params;            /* of the call; the first set of the test */
+    ek_view view[EK_SCENE_OPERANDS]; /* outputs first */
     int64_t bytes;
     unsigned char *memory;
 
@@ -47,8 +48,12 @@ int64_t ek_view_size(const ek_view *view);
 /* The offset in elements of the view's i-th element in C order. */
 int64_t ek_view_step(const ek_view *view, int64_t i);
 
-/* The dtype of an operand of a loop; 0 is the output. */
+/* The dtype of an operand of a loop, outputs first, and its name. */
 ek_dtype ek_operand_dtype(const ek_op_test *test, int loop, int operand);
+const char *ek_scene_operand_name(const ek_op_test *test, int operand);
+
+/* Of an input. */
+ek_dtype ek_input_dtype(const ek_op_test *test, int loop, int input);
 
 /* Starts a scene for a loop. Its views are placed one after the other with unused memory around
  * each, the first element `skew` elements from a 64-byte boundary. */
@@ -70,7 +75,7 @@ typedef enum ek_call { EK_TYPED_CALL, EK_ARRAY_CALL } ek_call;
 ek_status ek_scene_run(const ek_scene *scene, const ek_place *place, ek_call call,
                        unsigned char **after);
 
-/* Calls on every place under test; the result must be what the first place gives for the same
+/* Calls on every place under test; the results must be what the first place gives for the same
  * elements packed, and nothing else may have changed. `text` names the scene in a failure. */
 void ek_scene_check(const ek_scene *scene, ek_call call, const char *text);
 

@@ -21,8 +21,6 @@ static void open_arrays(ek_subject *s)
 {
     const problem *p = &s->problem;
     const ek_device *device = ek_queue_device(s->place->queue);
-    int32_t ndim;
-    int64_t size = 1;
     for (int32_t i = 0; i < p->op->inputs; i++) {
         ek_dtype dtype = (ek_dtype)p->loop->in[i];
         s->in_bytes[i] = (size_t)problem_size(p, i) * ek_dtype_size(dtype);
@@ -30,13 +28,17 @@ static void open_arrays(ek_subject *s)
                                  (int64_t *)p->shape[i]);
         s->inputs[i] = &s->in[i];
     }
-    MUST(problem_infer(p, &ndim, s->shape));
-    for (int32_t d = 0; d < ndim; d++)
-        size *= s->shape[d];
-    s->bytes = (size_t)size * ek_dtype_size((ek_dtype)p->loop->out);
+    MUST(problem_infer(p, s->output));
+    s->bytes = 0;
+    for (int32_t i = 0; i < p->op->outputs; i++) {
+        ek_output *output = &s->output[i];
+        size_t size = ek_dtype_size(output->dtype), used = (s->bytes + size - 1) / size * size;
+        s->out_at[i] = used;
+        s->bytes = used + (size_t)problem_output_size(output) * size;
+        s->out[i] = ek_array_view(NULL, output->dtype, device, output->ndim, output->shape);
+    }
     for (int i = 0; i < EK_SUBJECT_RESULTS; i++)
         s->result[i] = allocate(s, s->bytes);
-    s->out = ek_array_view(NULL, (ek_dtype)p->loop->out, device, ndim, s->shape);
 }
 
 static void make_strided(ek_subject *s)
@@ -134,20 +136,26 @@ bool ek_subject_is_poisoned(const ek_subject *s, int result)
 ek_status ek_subject_call(ek_subject *s, ek_queue *queue, int result)
 {
     const void *data[EK_MAX_INPUTS];
+    void *results[EK_MAX_OUTPUTS];
+    ek_array *out[EK_MAX_OUTPUTS];
     for (int32_t i = 0; i < s->problem.op->inputs; i++)
         data[i] = s->in[i].data;
+    for (int32_t i = 0; i < s->problem.op->outputs; i++) {
+        results[i] = s->bytes ? (char *)s->result[result] + s->out_at[i] : s->result[result];
+        s->out[i].data = results[i];
+        out[i] = &s->out[i];
+    }
     if (s->typed)
         return s->typed->call(queue, (int)(s->problem.loop - s->problem.op->loops), s->lengths,
-                              data, s->result[result]);
-    s->out.data = s->result[result];
+                              data, results);
     return ek_apply(queue, s->problem.op, s->inputs, s->problem.param_count, s->problem.params,
-                    &s->out);
+                    out);
 }
 
 void ek_subject_describe(const ek_subject *s, char *text, size_t size)
 {
     snprintf(text, size, "%s %s -> %s, %d dimensions, %s%s", s->problem.op->name,
-             ek_dtype_name(problem_dtype(s->problem.loop, s->problem.op->inputs)),
-             ek_dtype_name((ek_dtype)s->problem.loop->out), (int)s->problem.ndim[0], s->place->name,
-             s->typed ? ", typed call" : "");
+             ek_dtype_name((ek_dtype)s->problem.loop->dtype),
+             ek_dtype_name((ek_dtype)s->problem.loop->out[0]), (int)s->problem.ndim[0],
+             s->place->name, s->typed ? ", typed call" : "");
 }

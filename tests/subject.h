@@ -19,11 +19,14 @@ typedef struct ek_subject {
     const ek_typed_test *typed; /* whose typed call it is; null: the array call */
     int64_t lengths[3];         /* of the typed call */
     problem problem;
-    ek_array in[EK_MAX_INPUTS], out;
+    ek_array in[EK_MAX_INPUTS], out[EK_MAX_OUTPUTS];
     const ek_array *inputs[EK_MAX_INPUTS];
-    int64_t shape[EK_MAX_NDIM], strides[PROBLEM_NDIM];
-    size_t in_bytes[EK_MAX_INPUTS], bytes;
-    void *result[EK_SUBJECT_RESULTS]; /* where a call can leave its output */
+    ek_output output[EK_MAX_OUTPUTS];
+    int64_t strides[PROBLEM_NDIM];
+    size_t in_bytes[EK_MAX_INPUTS];
+    size_t out_at[EK_MAX_OUTPUTS];    /* where an output begins in a result */
+    size_t bytes;                     /* of a result */
+    void *result[EK_SUBJECT_RESULTS]; /* where a call can leave its outputs, one after the other */
 } ek_subject;
 
 /* What an array call looks like. */

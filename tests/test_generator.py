@@ -115,8 +115,9 @@ class ErrorsTest(GeneratorTest):
 
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
-                    "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, kind, "
-                    "names, out, reference, reference_int, reference_real, signless, ulp")
+                    "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, in, "
+                    "kind, names, out, outputs, params, reference, reference_int, reference_real, "
+                    "signless, ulp")
 
     def test_switches(self) -> None:
         for key in ("cuda", "signless"):
@@ -131,7 +132,7 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "copy, fill, function, gemm, moments, norm, reduction, row, rowreduction, scan, "
+                    "copy, elementwise, fill, function, gemm, moments, norm, reduction, row, rowreduction, scan, "
                     "ternary, unary")
 
     def test_unknown_dtype(self) -> None:
@@ -153,7 +154,7 @@ class ErrorsTest(GeneratorTest):
                         "'ulp' must be a number, or a dictionary of numbers by dtype")
 
     def test_values(self) -> None:
-        for key in ("kind", "brief", "dtypes", "domain", "reference", "bits", "out"):
+        for key in ("kind", "brief", "dtypes", "domain", "bits", "out"):
             text = "\n".join("" if f'"{key}"' in line else line for line in GOOD.split("\n"))
             self.refuse(text.replace("{% set op = {", '{% set op = {"' + key + '": ["x"],'), 2,
                         f"'{key}' must be a text")
@@ -216,10 +217,53 @@ class ErrorsTest(GeneratorTest):
         self.refuse(ternary, 2, "key 'args' is missing")
         self.refuse(ternary.replace('"brief"', '"args": "x", "brief"'), 2,
                     "'args' must be a list of texts")
-        self.refuse(ternary.replace('"brief"', '"args": ["x", "y", "z", "u"], "brief"'), 2,
-                    "'args' has 4 names: at most 3 are allowed")
+        self.refuse(ternary.replace('"brief"', '"args": ["a", "b", "c", "d", "e", "f", "g"], "brief"'),
+                    2, "'args' has 7 names: at most 6 are allowed")
+        self.refuse(ternary.replace('"brief"', '"args": ["x", "y", "x"], "brief"'), 2,
+                    "'x' names two of the operands and parameters")
+        self.refuse(ternary.replace('"brief"', '"args": ["x", "y", "data"], "brief"'), 2,
+                    "'data' cannot name an operand or a parameter: lower-case letters, digits and _ "
+                    "are allowed, and no name of generated code")
         self.refuse(ternary.replace('"brief"', '"args": ["x", "y", "z"], "in": ["T"], "brief"'), 2,
                     "'in' has 1 dtypes: must be one for each of ['x', 'y', 'z']")
+
+    def test_outputs(self) -> None:
+        def refuse(outputs: str, message: str) -> None:
+            self.refuse(GOOD.replace('"brief"', f'"outputs": {outputs}, "brief"'), 2, message)
+
+        refuse('["a", "b"]', "'outputs' must be a dictionary of dtypes by name")
+        refuse("{}", "'outputs' has 0 names: must be 1 to 4")
+        refuse('{"a": "T", "b": "T", "c": "T", "d": "T", "e": "T"}',
+               "'outputs' has 5 names: must be 1 to 4")
+        refuse('{"a": "T", "x": "T"}', "'x' names two of the operands and parameters")
+        refuse('{"a": "T"}, "out": "T"',
+               "'out' and 'outputs' are both there: one of them says what comes out")
+        refuse('{"a": "T", "b": "T"}, "reference": {"c": "mpfr_set(r, x, MPFR_RNDN);"}',
+               "'reference' of 'c': outputs are a, b")
+        refuse('{"a": "T", "b": "T"}, "reference": 1',
+               "'reference' must be a text, or a dictionary of texts by output")
+
+    def test_params(self) -> None:
+        def refuse(param: str, message: str) -> None:
+            self.refuse(GOOD.replace('"brief": "twice x"',
+                                     f'"params": {{"a": {param}}}, "brief": "x"'), 2, message)
+
+        good = '"type": "real", "brief": "a", "default": 1'
+        refuse("1", "parameter 'a' must be a dictionary")
+        refuse('{"type": "real", "brief": "a"}', "parameter 'a': key 'default' is missing")
+        refuse("{" + good + ', "low": 1}', "parameter 'a': unknown key 'low': allowed are type, "
+               "brief, default, least, most, above, below, tries")
+        refuse("{" + good.replace("real", "float") + "}",
+               "parameter 'a': unknown type 'float': allowed are real, int, bool")
+        refuse("{" + good.replace("1", '"one"') + "}", "parameter 'a': 'default' is 'one': must be a "
+               "number, 'inf', '-inf' or 'nan'")
+        refuse("{" + good + '}, "x": {' + good + "}",
+               "'x' names two of the operands and parameters")
+        refuse("{" + good + '}, "step": {' + good + "}", "'step' cannot name an operand or a "
+               "parameter: lower-case letters, digits and _ are allowed, and no name of generated "
+               "code")
+        self.refuse(GOOD.replace('"brief"', '"params": ["a"], "brief"'), 2,
+                    "'params' must be a dictionary of dictionaries by name")
 
     def test_defined_twice(self) -> None:
         first = self.write(GOOD)

@@ -63,11 +63,11 @@ typedef struct session {
 
 static bool is_wanted(const request *r, const ek_op_info *op, int32_t loop)
 {
-    ek_dtype dtype = problem_dtype(&op->loops[loop], op->inputs);
+    ek_dtype dtype = (ek_dtype)op->loops[loop].dtype;
     if (r->dtype)
         return strcmp(r->dtype, "all") == 0 || strcmp(r->dtype, ek_dtype_name(dtype)) == 0;
     for (int32_t i = 0; i < op->loop_count; i++) {
-        if (problem_dtype(&op->loops[i], op->inputs) == EK_F32)
+        if (op->loops[i].dtype == EK_F32)
             return dtype == EK_F32;
     }
     return loop == 0;

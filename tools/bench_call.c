@@ -13,6 +13,7 @@ typedef struct calling {
     const bench_case *what;
     const problem *p; /* the case's */
     ek_bench_typed_fn *typed;
+    double params[EK_MAX_PARAMS]; /* of typed calls */
     int64_t size;
     rotation sets;
 } calling;
@@ -23,8 +24,13 @@ static ek_status array_calls(void *context, int64_t calls)
     const ek_op_info *op = c->p->op;
     for (int64_t i = 0; i < calls; i++) {
         operand_set *set = rotation_next(&c->sets);
-        const ek_array *in[EK_MAX_INPUTS] = {&set->array[1], &set->array[2], &set->array[3]};
-        EK_TRY(ek_apply(c->queue, op, in, c->p->param_count, c->p->params, &set->array[0]));
+        const ek_array *in[EK_MAX_INPUTS];
+        ek_array *out[EK_MAX_OUTPUTS];
+        for (int32_t k = 0; k < op->outputs; k++)
+            out[k] = &set->array[k];
+        for (int32_t k = 0; k < op->inputs; k++)
+            in[k] = &set->array[op->outputs + k];
+        EK_TRY(ek_apply(c->queue, op, in, c->p->param_count, c->p->params, out));
     }
     return EK_OK;
 }
@@ -44,9 +50,9 @@ static ek_status typed_calls(void *context, int64_t calls)
 {
     calling *c = context;
     if (c->sets.count == 1)
-        return c->typed(c->queue, calls, c->size, rotation_next(&c->sets)->data);
+        return c->typed(c->queue, calls, c->size, rotation_next(&c->sets)->data, c->params);
     for (int64_t i = 0; i < calls; i++)
-        EK_TRY(c->typed(c->queue, 1, c->size, rotation_next(&c->sets)->data));
+        EK_TRY(c->typed(c->queue, 1, c->size, rotation_next(&c->sets)->data, c->params));
     return EK_OK;
 }
 
@@ -75,16 +81,21 @@ static bool is_flat(const bench_case *what, int64_t out_size)
     return flat;
 }
 
-static ek_status open_sets(calling *c, bool cold, int32_t out_ndim, const int64_t *out_shape)
+static ek_status open_sets(calling *c, bool cold, const ek_output *out)
 {
     const problem *p = c->p;
-    ek_dtype dtypes[ROTATION_OPERANDS] = {(ek_dtype)p->loop->out};
-    view views[ROTATION_OPERANDS] = {view_of_shape(out_ndim, out_shape)};
-    for (int32_t i = 0; i < p->op->inputs; i++) {
-        dtypes[i + 1] = (ek_dtype)p->loop->in[i];
-        views[i + 1] = c->what->input[i];
+    int32_t outputs = p->op->outputs;
+    ek_dtype dtypes[ROTATION_OPERANDS];
+    view views[ROTATION_OPERANDS];
+    for (int32_t i = 0; i < outputs; i++) {
+        dtypes[i] = out[i].dtype;
+        views[i] = view_of_shape(out[i].ndim, out[i].shape);
     }
-    return rotation_open(&c->sets, c->queue, cold, p->op->inputs + 1, dtypes, views);
+    for (int32_t i = 0; i < p->op->inputs; i++) {
+        dtypes[outputs + i] = (ek_dtype)p->loop->in[i];
+        views[outputs + i] = c->what->input[i];
+    }
+    return rotation_open(&c->sets, c->queue, cold, outputs + p->op->inputs, dtypes, views);
 }
 
 static void describe_params(bench_row *row, const problem *p)
@@ -125,9 +136,11 @@ static void describe(bench_row *row, ek_queue *queue, const bench_case *what)
 }
 
 /* The least bytes that have to move. */
-static traffic traffic_of(const problem *p, int64_t out_size)
+static traffic traffic_of(const problem *p, const ek_output *out)
 {
-    int64_t out_bytes = out_size * (int64_t)ek_dtype_size((ek_dtype)p->loop->out);
+    int64_t out_bytes = 0;
+    for (int32_t i = 0; i < p->op->outputs; i++)
+        out_bytes += problem_output_size(&out[i]) * (int64_t)ek_dtype_size(out[i].dtype);
     traffic t = {.bytes = out_bytes};
     int64_t in_bytes = 0, bytes[EK_MAX_INPUTS];
     for (int32_t i = 0; i < p->op->inputs; i++) {
@@ -141,15 +154,15 @@ static traffic traffic_of(const problem *p, int64_t out_size)
     return t;
 }
 
-static ek_status rate(ek_queue *queue, const problem *p, int64_t out_size, double least_ns,
+static ek_status rate(ek_queue *queue, const problem *p, const ek_output *out, double least_ns,
                       bench_row *row)
 {
     if (row->gemm) {
-        ek_dtype dtype = (ek_dtype)p->loop->out;
+        ek_dtype dtype = out[0].dtype;
         row->rate = limits_gemm_flops(dtype, p->shape[0][0]) / row->time.ns;
         return limits_gemm(queue, dtype, p->shape[0][0], least_ns, &row->limit);
     }
-    traffic t = traffic_of(p, out_size);
+    traffic t = traffic_of(p, out);
     t.cold = row->cold;
     row->rate = (double)t.bytes / row->time.ns;
     return limits_memory(queue, &t, least_ns, &row->limit);
@@ -184,21 +197,20 @@ ek_status bench_call(ek_queue *queue, const bench_case *what, double least_ns, b
 {
     const problem *p = &what->p;
     calling c = {.queue = queue, .what = what, .p = p};
-    int32_t ndim;
-    int64_t shape[EK_MAX_NDIM], out_size = 1;
+    ek_output out[EK_MAX_OUTPUTS];
     *count = 0;
-    EK_TRY(problem_infer(p, &ndim, shape));
-    for (int32_t d = 0; d < ndim; d++)
-        out_size *= shape[d];
-    c.size = out_size;
+    EK_TRY(problem_infer(p, out));
+    c.size = problem_output_size(&out[0]);
+    for (int32_t k = 0; k < p->op->param_count && k < EK_MAX_PARAMS; k++)
+        c.params[k] = problem_number(p, k);
     describe(&rows[0], queue, what);
-    ek_status status = open_sets(&c, rows[0].cold, ndim, shape);
+    ek_status status = open_sets(&c, rows[0].cold, out);
     if (status == EK_OK)
         status = time_calls(&c, least_ns, rows, count);
     rotation_close(&c.sets, queue);
     EK_TRY(status);
     /* The operands are gone by now: a limit needs memory of its own. */
     for (int i = 0; i < *count; i++)
-        EK_TRY(rate(queue, p, out_size, least_ns, &rows[i]));
+        EK_TRY(rate(queue, p, out, least_ns, &rows[i]));
     return EK_OK;
 }

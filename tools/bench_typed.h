@@ -4,8 +4,9 @@
 
 #include "einkorn/queue.h"
 
-/* Makes the same call several times; data[0] is the output, data[1..] are the inputs. */
-typedef ek_status ek_bench_typed_fn(ek_queue *q, int64_t calls, int64_t n, void *const *data);
+/* Makes the same call several times; data[] are the outputs, then the inputs. */
+typedef ek_status ek_bench_typed_fn(ek_queue *q, int64_t calls, int64_t n, void *const *data,
+                                    const double *params);
 
 typedef struct ek_bench_op {
     const char *name;

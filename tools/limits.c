@@ -117,7 +117,8 @@ static ek_status product_calls(void *context, int64_t calls)
     for (int64_t i = 0; i < calls; i++) {
         operand_set *set = rotation_next(&c->sets);
         const ek_array *in[] = {&set->array[1], &set->array[2]};
-        EK_TRY(ek_apply(c->queue, c->p.op, in, c->p.param_count, c->p.params, &set->array[0]));
+        ek_array *out = &set->array[0];
+        EK_TRY(ek_apply(c->queue, c->p.op, in, c->p.param_count, c->p.params, &out));
     }
     return EK_OK;
 }
@@ -128,7 +129,7 @@ static const ek_op_info *find_library_gemm(ek_dtype dtype, const ek_loop **loop)
         if (problem_form_of(ek_ops[i]) != FORM_GEMM || strcmp(ek_ops[i]->bits, "library") != 0)
             continue;
         for (int32_t k = 0; k < ek_ops[i]->loop_count; k++) {
-            if (ek_ops[i]->loops[k].out != dtype)
+            if (ek_ops[i]->loops[k].out[0] != dtype)
                 continue;
             *loop = &ek_ops[i]->loops[k];
             return ek_ops[i];

@@ -14,7 +14,7 @@ static const char help[] = "usage: einkorn ops [NAME]... [--json]\n"
                            "rounded once; - means that no bound is stated.\n"
                            "\n"
                            "  --json      write JSON: ops: name, kind, brief, dtypes, variants,\n"
-                           "              ulp, bits, inputs, params, loops\n"
+                           "              ulp, bits, inputs, outputs, params, loops\n"
                            "  -h, --help  show this text\n";
 
 /* What the loops of one dtype have in common; false if there is none. */
@@ -24,7 +24,7 @@ static bool has_dtype(const ek_op_info *op, ek_dtype dtype, double *ulp)
     *ulp = 0;
     for (int32_t i = 0; i < op->loop_count; i++) {
         const ek_loop *loop = &op->loops[i];
-        if (problem_dtype(loop, op->inputs) != dtype)
+        if (loop->dtype != dtype)
             continue;
         found = true;
         if (loop->ulp < 0 || *ulp < 0)
@@ -45,7 +45,10 @@ static void write_loops(json *out, const ek_op_info *op)
         for (int32_t k = 0; k < op->inputs; k++)
             json_string(out, NULL, ek_dtype_name((ek_dtype)loop->in[k]));
         json_end(out);
-        json_string(out, "out", ek_dtype_name((ek_dtype)loop->out));
+        json_array(out, "out");
+        for (int32_t k = 0; k < op->outputs; k++)
+            json_string(out, NULL, ek_dtype_name((ek_dtype)loop->out[k]));
+        json_end(out);
         json_end(out);
     }
     json_end(out);
@@ -85,12 +88,20 @@ static void write_op(json *out, const ek_op_info *op)
     for (int32_t k = 0; k < op->inputs; k++)
         json_string(out, NULL, op->input_names[k]);
     json_end(out);
+    json_array(out, "outputs");
+    for (int32_t k = 0; k < op->outputs; k++)
+        json_string(out, NULL, op->output_names[k]);
+    json_end(out);
     json_array(out, "params");
     for (int32_t k = 0; k < op->param_count; k++) {
         json_object(out, NULL);
         json_string(out, "name", op->params[k].name);
         json_string(out, "type", op->params[k].type);
         json_string(out, "brief", op->params[k].brief);
+        if (strcmp(op->params[k].type, "ints") != 0)
+            json_number(out, "default", op->params[k].standard);
+        if (op->params[k].allowed)
+            json_string(out, "allowed", op->params[k].allowed);
         json_end(out);
     }
     json_end(out);
@@ -186,8 +197,11 @@ static void print_op(const ek_op_info *op)
     printf("%s: %s\n  kind      %s\n  inputs   ", op->name, op->brief, op->kind);
     for (int32_t k = 0; k < op->inputs; k++)
         printf(" %s", op->input_names[k]);
-    printf("%s\n  bits      %s\n  variants  %s\n  dtypes    %s\n", op->inputs ? "" : " none",
-           op->bits, variants_cell(op).text, dtypes_cell(op).text);
+    printf("%s\n  outputs  ", op->inputs ? "" : " none");
+    for (int32_t k = 0; k < op->outputs; k++)
+        printf(" %s", op->output_names[k]);
+    printf("\n  bits      %s\n  variants  %s\n  dtypes    %s\n", op->bits, variants_cell(op).text,
+           dtypes_cell(op).text);
     bool stated = false;
     printf("  ulp      ");
     for (int t = 0; t < EK_DTYPES; t++) {
@@ -199,8 +213,9 @@ static void print_op(const ek_op_info *op)
     }
     printf("%s\n", stated ? "" : " no bound");
     for (int32_t k = 0; k < op->param_count; k++)
-        printf("  --param %s=%s: %s\n", op->params[k].name, op->params[k].type,
-               op->params[k].brief);
+        printf("  --param %s=%s: %s%s%s\n", op->params[k].name, op->params[k].type,
+               op->params[k].brief, op->params[k].allowed ? "; allowed: " : "",
+               op->params[k].allowed ? op->params[k].allowed : "");
 }
 
 int command_ops(int argc, char **argv)

@@ -1,5 +1,6 @@
 #include "problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
     }
     if (problem_form_of(op) == FORM_FILL) {
         memcpy(p->list, shape, (size_t)ndim * sizeof *shape);
-        add_param(p, "dtype")->integer = loop->out;
+        add_param(p, "dtype")->integer = loop->out[0];
         ek_param *lengths = add_param(p, "shape");
         lengths->list = p->list;
         lengths->count = ndim;
@@ -114,7 +115,40 @@ void problem_gemm(problem *p, const gemm_size *size)
     add_param(p, "beta")->real = size->beta;
 }
 
-ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape)
+void problem_vary(problem *p)
+{
+    static const double numbers[EK_MAX_PARAMS] = {2, 3, 5, 7, 11, 13, 17, 19};
+    for (int32_t i = 0; i < p->op->param_count; i++) {
+        const ek_param_info *info = &p->op->params[i];
+        double number = strcmp(info->type, "bool") == 0 ? 1 : numbers[i];
+        if (info->allowed && !(number >= info->least && number <= info->most))
+            number = info->least > -INFINITY ? info->least : info->most;
+        ek_param *param = add_param(p, info->name);
+        param->real = number;
+        param->integer = (int64_t)number;
+    }
+}
+
+double problem_number(const problem *p, int32_t param)
+{
+    const ek_param_info *info = &p->op->params[param];
+    for (int32_t i = 0; i < p->param_count; i++) {
+        if (strcmp(p->params[i].name, info->name) == 0)
+            return strcmp(info->type, "real") == 0 ? p->params[i].real
+                                                   : (double)p->params[i].integer;
+    }
+    return info->standard;
+}
+
+int64_t problem_output_size(const ek_output *output)
+{
+    int64_t size = 1;
+    for (int32_t d = 0; d < output->ndim; d++)
+        size *= output->shape[d];
+    return size;
+}
+
+ek_status problem_infer(const problem *p, ek_output *outputs)
 {
     ek_device *cpu;
     EK_TRY(ek_device_open("cpu", &cpu));
@@ -127,8 +161,10 @@ ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape)
         in[i] = &arrays[i];
     }
     ek_device_close(cpu);
-    ek_dtype dtype; /* the first that fits; a cast can make any */
-    return ek_infer(p->op, in, p->param_count, p->params, &dtype, ndim, shape);
+    EK_TRY(ek_infer(p->op, in, p->param_count, p->params, outputs));
+    for (int32_t i = 0; i < p->op->outputs; i++) /* a cast can make any */
+        outputs[i].dtype = (ek_dtype)p->loop->out[i];
+    return EK_OK;
 }
 
 int64_t problem_size(const problem *p, int32_t input)
@@ -139,19 +175,14 @@ int64_t problem_size(const problem *p, int32_t input)
     return size;
 }
 
-ek_dtype problem_dtype(const ek_loop *loop, int32_t inputs)
-{
-    return (ek_dtype)(inputs ? loop->in[inputs - 1] : loop->out);
-}
-
 void problem_dtype_text(const ek_op_info *op, const ek_loop *loop, char *text)
 {
-    const char *from = ek_dtype_name(problem_dtype(loop, op->inputs));
+    const char *from = ek_dtype_name((ek_dtype)loop->dtype);
     int same = 0;
     for (int32_t i = 0; i < op->loop_count; i++)
-        same += problem_dtype(&op->loops[i], op->inputs) == problem_dtype(loop, op->inputs);
+        same += op->loops[i].dtype == loop->dtype;
     if (same == 1)
         snprintf(text, PROBLEM_DTYPE_TEXT, "%s", from);
     else
-        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from, ek_dtype_name((ek_dtype)loop->out));
+        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from, ek_dtype_name((ek_dtype)loop->out[0]));
 }

@@ -17,7 +17,7 @@ typedef enum problem_form {
     FORM_FILL         /* no input */
 } problem_form;
 
-enum { PROBLEM_NDIM = 4, PROBLEM_PARAMS = 4 };
+enum { PROBLEM_NDIM = 4, PROBLEM_PARAMS = EK_MAX_PARAMS };
 
 /* Parameters point into the struct, so it is not to be copied. */
 typedef struct problem {
@@ -50,8 +50,18 @@ bool problem_reduce(problem *p, unsigned axes, bool keepdims);
 /* FORM_GEMM: sets the shapes of both inputs. */
 void problem_gemm(problem *p, const gemm_size *size);
 
-/* The shape of the output. */
-ek_status problem_infer(const problem *p, int32_t *ndim, int64_t *shape);
+/* What the outputs are: p->op->outputs of them. */
+ek_status problem_infer(const problem *p, ek_output *outputs);
+
+/* Elements of an output. */
+int64_t problem_output_size(const ek_output *output);
+
+/* Gives an elementwise operation's parameters values that differ from each other and from usual
+ * defaults. */
+void problem_vary(problem *p);
+
+/* The number that a parameter of the operation has in the problem: its own, or the default. */
+double problem_number(const problem *p, int32_t param);
 
 /* Elements of an input. */
 int64_t problem_size(const problem *p, int32_t input);
@@ -60,7 +70,6 @@ int64_t problem_size(const problem *p, int32_t input);
  * for ("f32"). `text` has PROBLEM_DTYPE_TEXT. */
 enum { PROBLEM_DTYPE_TEXT = 16 };
 
-ek_dtype problem_dtype(const ek_loop *loop, int32_t inputs);
 void problem_dtype_text(const ek_op_info *op, const ek_loop *loop, char *text);
 
 #endif

@@ -7,10 +7,10 @@
 #include "einkorn/table.h"
 #include "view.h"
 
-enum { ROTATION_OPERANDS = EK_MAX_INPUTS + 1 };
+enum { ROTATION_OPERANDS = EK_MAX_OPERANDS };
 
 typedef struct operand_set {
-    ek_array array[ROTATION_OPERANDS]; /* the output first */
+    ek_array array[ROTATION_OPERANDS]; /* the outputs first */
     void *data[ROTATION_OPERANDS];     /* the first element of each */
 } operand_set;
 

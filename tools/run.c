@@ -15,7 +15,8 @@ static const char help[] =
     "be in C or Fortran order and in either byte order, and broadcast as in NumPy.\n"
     "bfloat16 is the type '<V2'.\n"
     "\n"
-    "  -o, --output FILE   where the result goes; written whole or not at all\n"
+    "  -o, --output FILE   where the result goes; written whole or not at all; once\n"
+    "                      for each output, in the order that einkorn ops OP gives\n"
     "  -d, --device D      cpu, cuda or cuda:N (default cpu)\n"
     "  -t, --dtype T       convert the inputs to T first; of a cast and of an\n"
     "                      operation without inputs, the dtype of the result\n"
@@ -25,7 +26,9 @@ static const char help[] =
     "  -h, --help          show this text\n";
 
 typedef struct request {
-    const char *device, *output, *variant, *threads, *dtype;
+    const char *device, *variant, *threads, *dtype;
+    int output_count;
+    const char *outputs[EK_MAX_OUTPUTS];
     int param_count;
     const char *params[PARAMS_MOST];
 } request;
@@ -38,7 +41,7 @@ typedef struct session {
     ek_array operand[EK_MAX_INPUTS]; /* as the operation takes it: a view of in[], or made here */
     ek_array moved[EK_MAX_INPUTS];   /* copies on the queue's device */
     ek_array cast[EK_MAX_INPUTS];    /* conversions */
-    ek_array out, host_out;
+    ek_array out[EK_MAX_OUTPUTS], host_out[EK_MAX_OUTPUTS];
 } session;
 
 static bool on_host(const session *s)
@@ -88,7 +91,7 @@ static ek_status read_inputs(session *s, const ek_op_info *op, int count, char *
 static ek_status find_loop(const ek_op_info *op, ek_dtype dtype, const ek_loop **loop)
 {
     for (int32_t i = 0; i < op->loop_count; i++) {
-        if (problem_dtype(&op->loops[i], op->inputs) == dtype) {
+        if (op->loops[i].dtype == dtype) {
             *loop = &op->loops[i];
             return EK_OK;
         }
@@ -109,21 +112,22 @@ static ek_status convert_inputs(session *s, const ek_op_info *op, ek_dtype dtype
         const ek_array *from = &s->operand[i];
         EK_TRY(
             ek_array_alloc(s->queue, (ek_dtype)loop->in[i], from->ndim, from->shape, &s->cast[i]));
-        EK_TRY(ek_apply(s->queue, cast, &from, 0, NULL, &s->cast[i]));
+        ek_array *to = &s->cast[i];
+        EK_TRY(ek_apply(s->queue, cast, &from, 0, NULL, &to));
         s->operand[i] = s->cast[i];
     }
     return EK_OK;
 }
 
 /* An operation that adds to its output finds zeros there. */
-static ek_status clear_output(session *s, ek_dtype dtype)
+static ek_status clear_output(session *s, ek_dtype dtype, ek_array *out)
 {
     static uint64_t zeros[2];
     ek_device *cpu;
     EK_TRY(ek_device_open("cpu", &cpu));
     ek_array zero = ek_array_view(zeros, dtype, cpu, 0, NULL);
     ek_device_close(cpu);
-    return ek_copy(s->queue, &s->out, &zero);
+    return ek_copy(s->queue, out, &zero);
 }
 
 static ek_status compute(session *s, const ek_op_info *op, const params *p, const ek_dtype *wanted)
@@ -131,34 +135,38 @@ static ek_status compute(session *s, const ek_op_info *op, const params *p, cons
     const ek_array *in[EK_MAX_INPUTS];
     for (int32_t i = 0; i < op->inputs; i++)
         in[i] = i < s->count ? &s->operand[i] : NULL;
-    ek_dtype dtype;
-    int32_t ndim;
-    int64_t shape[EK_MAX_NDIM];
-    EK_TRY(ek_infer(op, in, p->count, p->value, &dtype, &ndim, shape));
-    EK_TRY(ek_array_alloc(s->queue, wanted ? *wanted : dtype, ndim, shape, &s->out));
-    EK_TRY(clear_output(s, wanted ? *wanted : dtype));
-    EK_TRY(ek_apply(s->queue, op, in, p->count, p->value, &s->out));
+    ek_output of[EK_MAX_OUTPUTS];
+    ek_array *out[EK_MAX_OUTPUTS];
+    EK_TRY(ek_infer(op, in, p->count, p->value, of));
+    for (int32_t i = 0; i < op->outputs; i++) {
+        ek_dtype dtype = wanted ? *wanted : of[i].dtype;
+        out[i] = &s->out[i];
+        EK_TRY(ek_array_alloc(s->queue, dtype, of[i].ndim, of[i].shape, out[i]));
+        EK_TRY(clear_output(s, dtype, out[i]));
+    }
+    EK_TRY(ek_apply(s->queue, op, in, p->count, p->value, out));
     return ek_queue_sync(s->queue);
 }
 
-static ek_status write_output(session *s, const char *path)
+static ek_status write_output(session *s, int32_t i, const char *path)
 {
+    ek_array *out = &s->out[i], *host_out = &s->host_out[i];
     if (on_host(s))
-        return npy_write(path, &s->out);
+        return npy_write(path, out);
     ek_dtype dtype;
     int64_t size;
     ek_device *cpu;
-    EK_TRY(ek_array_dtype(&s->out, &dtype));
-    EK_TRY(ek_array_size(&s->out, &size));
+    EK_TRY(ek_array_dtype(out, &dtype));
+    EK_TRY(ek_array_size(out, &size));
     void *data = malloc((size_t)size * ek_dtype_size(dtype) + 1);
     if (!data)
         return ek_fail(EK_OUT_OF_MEMORY, "%s: no host memory", path);
     EK_TRY(ek_device_open("cpu", &cpu));
-    s->host_out = ek_array_view(data, dtype, cpu, s->out.ndim, s->out.shape);
+    *host_out = ek_array_view(data, dtype, cpu, out->ndim, out->shape);
     ek_device_close(cpu);
-    EK_TRY(ek_copy(s->queue, &s->host_out, &s->out));
+    EK_TRY(ek_copy(s->queue, host_out, out));
     EK_TRY(ek_queue_sync(s->queue));
-    return npy_write(path, &s->host_out);
+    return npy_write(path, host_out);
 }
 
 static ek_status run(session *s, const request *r, int count, char **words)
@@ -167,6 +175,9 @@ static ek_status run(session *s, const request *r, int count, char **words)
     params p = {.count = 0};
     ek_dtype dtype;
     EK_TRY(command_find_op(words[0], &op));
+    if (r->output_count != op->outputs)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: %d output files given: it has %d output%s",
+                       op->name, r->output_count, (int)op->outputs, op->outputs > 1 ? "s" : "");
     if (r->dtype)
         EK_TRY(ek_dtype_parse(r->dtype, &dtype));
     for (int i = 0; i < r->param_count; i++)
@@ -180,7 +191,9 @@ static ek_status run(session *s, const request *r, int count, char **words)
     if (r->dtype && !result_dtype)
         EK_TRY(convert_inputs(s, op, dtype));
     EK_TRY(compute(s, op, &p, r->dtype && result_dtype ? &dtype : NULL));
-    return write_output(s, r->output);
+    for (int32_t i = 0; i < op->outputs; i++)
+        EK_TRY(write_output(s, i, r->outputs[i]));
+    return EK_OK;
 }
 
 static void close_session(session *s)
@@ -190,8 +203,10 @@ static void close_session(session *s)
         ek_array_free(s->queue, &s->moved[i]);
         ek_array_free(s->queue, &s->cast[i]);
     }
-    ek_array_free(s->queue, &s->out);
-    free(s->host_out.data);
+    for (int i = 0; i < EK_MAX_OUTPUTS; i++) {
+        ek_array_free(s->queue, &s->out[i]);
+        free(s->host_out[i].data);
+    }
     ek_queue_close(s->queue);
 }
 
@@ -212,7 +227,9 @@ int command_run(int argc, char **argv)
         case COMMAND_BAD:
             return COMMAND_MISUSED;
         case 'o':
-            r.output = optarg;
+            if (r.output_count == EK_MAX_OUTPUTS)
+                return command_misuse(argv[0], "more than %d outputs", EK_MAX_OUTPUTS);
+            r.outputs[r.output_count++] = optarg;
             break;
         case 'd':
             r.device = optarg;
@@ -234,7 +251,7 @@ int command_run(int argc, char **argv)
     }
     if (optind == argc)
         return command_misuse(argv[0], "no operation given");
-    if (!r.output)
+    if (!r.output_count)
         return command_misuse(argv[0], "no output given: -o FILE");
     session s;
     memset(&s, 0, sizeof s);

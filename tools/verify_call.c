@@ -14,17 +14,20 @@ typedef struct input {
     int64_t strides[PROBLEM_NDIM];
 } input;
 
+typedef struct output {
+    ek_output of;
+    int64_t size; /* elements */
+    size_t bytes;
+    ek_array initial;  /* what it holds before the call */
+    ek_array expected; /* by the reference */
+    ek_array got;
+} output;
+
 typedef struct call {
     const problem *p;
     sample_kind kind;
     input in[EK_MAX_INPUTS];
-    int32_t ndim;
-    int64_t shape[EK_MAX_NDIM];
-    int64_t size; /* elements of the output */
-    size_t bytes;
-    ek_array initial;  /* what outputs hold before the call */
-    ek_array expected; /* by the reference */
-    ek_array got;
+    output out[EK_MAX_OUTPUTS];
 } call;
 
 /* Other orders than C: Fortran's, backwards, and every second element. Returns the elements of
@@ -79,29 +82,39 @@ static void find_periods(const problem *p, sample_kind kind, int64_t *period)
         memset(period, 0, (size_t)p->op->inputs * sizeof *period);
 }
 
+static ek_status make_output(const problem *p, ek_queue *queue, output *out)
+{
+    ek_array *arrays[] = {&out->initial, &out->expected, &out->got};
+    ek_dtype dtype = out->of.dtype;
+    for (int k = 0; k < 3; k++)
+        EK_TRY(ek_array_alloc(queue, dtype, out->of.ndim, out->of.shape, arrays[k]));
+    out->size = problem_output_size(&out->of);
+    out->bytes = (size_t)out->size * ek_dtype_size(dtype);
+    if (out->bytes == 0)
+        return EK_OK;
+    if (problem_form_of(p->op) == FORM_GEMM) {
+        sample s = {SAMPLE_ORDINARY, dtype, p->op->inputs, 1};
+        sample_fill(&s, 0, out->size, out->initial.data);
+    } else {
+        memset(out->initial.data, 0x5a, out->bytes);
+    }
+    memcpy(out->expected.data, out->initial.data, out->bytes);
+    return EK_OK;
+}
+
 static ek_status make_call(call *c, ek_queue *queue, int64_t first, bool strided)
 {
     const problem *p = c->p;
-    ek_dtype out = (ek_dtype)p->loop->out;
     int64_t period[EK_MAX_INPUTS];
+    ek_output outputs[EK_MAX_OUTPUTS];
     find_periods(p, c->kind, period);
     for (int32_t i = 0; i < p->op->inputs; i++)
         EK_TRY(make_input(c, queue, i, first, period[i], strided));
-    EK_TRY(problem_infer(p, &c->ndim, c->shape));
-    EK_TRY(ek_array_alloc(queue, out, c->ndim, c->shape, &c->initial));
-    EK_TRY(ek_array_alloc(queue, out, c->ndim, c->shape, &c->expected));
-    EK_TRY(ek_array_alloc(queue, out, c->ndim, c->shape, &c->got));
-    EK_TRY(ek_array_size(&c->initial, &c->size));
-    c->bytes = (size_t)c->size * ek_dtype_size(out);
-    if (c->bytes == 0)
-        return EK_OK;
-    if (problem_form_of(p->op) == FORM_GEMM) {
-        sample s = {SAMPLE_ORDINARY, out, p->op->inputs, 1};
-        sample_fill(&s, 0, c->size, c->initial.data);
-    } else {
-        memset(c->initial.data, 0x5a, c->bytes);
+    EK_TRY(problem_infer(p, outputs));
+    for (int32_t i = 0; i < p->op->outputs; i++) {
+        c->out[i].of = outputs[i];
+        EK_TRY(make_output(p, queue, &c->out[i]));
     }
-    memcpy(c->expected.data, c->initial.data, c->bytes);
     return EK_OK;
 }
 
@@ -109,12 +122,14 @@ static void free_call(call *c, ek_queue *queue)
 {
     for (int32_t i = 0; i < c->p->op->inputs; i++)
         ek_array_free(queue, &c->in[i].memory);
-    ek_array_free(queue, &c->initial);
-    ek_array_free(queue, &c->expected);
-    ek_array_free(queue, &c->got);
+    for (int32_t i = 0; i < c->p->op->outputs; i++) {
+        ek_array_free(queue, &c->out[i].initial);
+        ek_array_free(queue, &c->out[i].expected);
+        ek_array_free(queue, &c->out[i].got);
+    }
 }
 
-static ek_status apply_on_host(const call *c, ek_queue *queue, ek_array *out)
+static ek_status apply_on_host(const call *c, ek_queue *queue, ek_array *const *out)
 {
     const ek_array *in[EK_MAX_INPUTS];
     for (int32_t i = 0; i < c->p->op->inputs; i++)
@@ -124,7 +139,7 @@ static ek_status apply_on_host(const call *c, ek_queue *queue, ek_array *out)
 
 /* Arrays on another device; freed in one place. */
 typedef struct remote {
-    ek_array memory[EK_MAX_INPUTS], view[EK_MAX_INPUTS], out;
+    ek_array memory[EK_MAX_INPUTS], view[EK_MAX_INPUTS], out[EK_MAX_OUTPUTS];
 } remote;
 
 static ek_status apply_there(call *c, ek_queue *queue, remote *there)
@@ -140,10 +155,16 @@ static ek_status apply_there(call *c, ek_queue *queue, remote *there)
         there->view[i].device = memory->device;
         in[i] = &there->view[i];
     }
-    EK_TRY(ek_array_alloc(queue, (ek_dtype)p->loop->out, c->ndim, c->shape, &there->out));
-    EK_TRY(ek_copy(queue, &there->out, &c->initial));
-    EK_TRY(ek_apply(queue, p->op, in, p->param_count, p->params, &there->out));
-    EK_TRY(ek_copy(queue, &c->got, &there->out));
+    ek_array *out[EK_MAX_OUTPUTS];
+    for (int32_t i = 0; i < p->op->outputs; i++) {
+        const ek_output *of = &c->out[i].of;
+        out[i] = &there->out[i];
+        EK_TRY(ek_array_alloc(queue, of->dtype, of->ndim, of->shape, out[i]));
+        EK_TRY(ek_copy(queue, out[i], &c->out[i].initial));
+    }
+    EK_TRY(ek_apply(queue, p->op, in, p->param_count, p->params, out));
+    for (int32_t i = 0; i < p->op->outputs; i++)
+        EK_TRY(ek_copy(queue, &c->out[i].got, out[i]));
     return ek_queue_sync(queue);
 }
 
@@ -154,52 +175,63 @@ static ek_status apply_on_device(call *c, ek_queue *queue)
     ek_status status = apply_there(c, queue, &there);
     for (int32_t i = 0; i < c->p->op->inputs; i++)
         ek_array_free(queue, &there.memory[i]);
-    ek_array_free(queue, &there.out);
+    for (int32_t i = 0; i < c->p->op->outputs; i++)
+        ek_array_free(queue, &there.out[i]);
     return status;
 }
 
-/* A call's parameters, shape and position, for whoever has to look for the reason. */
-static void describe(const call *c, int64_t index, result *r)
+/* An output's shape and the position, for whoever has to look for the reason. */
+static void describe(const call *c, int32_t number, int64_t index, result *r)
 {
-    size_t size = ek_dtype_size((ek_dtype)c->p->loop->out), length = 0;
+    const output *out = &c->out[number];
+    size_t size = ek_dtype_size(out->of.dtype), length = 0;
     char hex[2][40];
-    const ek_array *arrays[] = {&c->expected, &c->got};
+    const ek_array *arrays[] = {&out->expected, &out->got};
     for (int k = 0; k < 2; k++) {
         const unsigned char *bytes = (const unsigned char *)arrays[k]->data + (size_t)index * size;
         for (size_t i = 0; i < size; i++)
             sprintf(hex[k] + 2 * i, "%02x", bytes[size - 1 - i]);
     }
-    length = (size_t)snprintf(r->difference, sizeof r->difference, "out (");
-    for (int32_t d = 0; d < c->ndim && length < sizeof r->difference; d++)
+    length = (size_t)snprintf(r->difference, sizeof r->difference, "%s (",
+                              c->p->op->output_names[number]);
+    for (int32_t d = 0; d < out->of.ndim && length < sizeof r->difference; d++)
         length += (size_t)snprintf(r->difference + length, sizeof r->difference - length, "%s%lld",
-                                   d ? ", " : "", (long long)c->shape[d]);
+                                   d ? ", " : "", (long long)out->of.shape[d]);
     if (length < sizeof r->difference)
         snprintf(r->difference + length, sizeof r->difference - length,
                  ") element %lld: expected 0x%s, got 0x%s", (long long)index, hex[0], hex[1]);
     r->described = true;
 }
 
-static ek_status compare_target(verifier *v, call *c, const target *t)
+static void compare_output(const call *c, int32_t number, result *r)
 {
-    result *r = &v->results[t->column];
-    if (!ek_op_has_variant(c->p->op, (ek_variant)t->queue->variant))
-        return EK_OK;
-    if (c->bytes)
-        memset(c->got.data, 0xa5, c->bytes);
-    if (ek_device_get_type(ek_queue_device(t->queue)) == EK_DEVICE_CPU) {
-        if (c->bytes)
-            memcpy(c->got.data, c->initial.data, c->bytes);
-        EK_TRY(apply_on_host(c, t->queue, &c->got));
-    } else {
-        EK_TRY(apply_on_device(c, t->queue));
-    }
+    const output *out = &c->out[number];
     int64_t first = 0;
     int64_t differing =
-        compare_bits((ek_dtype)c->p->loop->out, c->size, c->expected.data, c->got.data, &first);
+        compare_bits(out->of.dtype, out->size, out->expected.data, out->got.data, &first);
     if (differing && !r->described)
-        describe(c, first, r);
-    r->compared += c->size;
+        describe(c, number, first, r);
+    r->compared += out->size;
     r->differing += differing;
+}
+
+static ek_status compare_target(verifier *v, call *c, const target *t)
+{
+    ek_array *got[EK_MAX_OUTPUTS];
+    bool host = ek_device_get_type(ek_queue_device(t->queue)) == EK_DEVICE_CPU;
+    if (!ek_op_has_variant(c->p->op, (ek_variant)t->queue->variant))
+        return EK_OK;
+    for (int32_t i = 0; i < c->p->op->outputs; i++) {
+        output *out = &c->out[i];
+        got[i] = &out->got;
+        if (out->bytes && host)
+            memcpy(out->got.data, out->initial.data, out->bytes);
+        else if (out->bytes)
+            memset(out->got.data, 0xa5, out->bytes);
+    }
+    EK_TRY(host ? apply_on_host(c, t->queue, got) : apply_on_device(c, t->queue));
+    for (int32_t i = 0; i < c->p->op->outputs; i++)
+        compare_output(c, i, &v->results[t->column]);
     return EK_OK;
 }
 
@@ -208,7 +240,7 @@ static const ek_loop *precise_loop(const ek_op_info *op, const ek_loop *loop)
 {
     for (int32_t i = 0; i < op->loop_count; i++) {
         const ek_loop *other = &op->loops[i];
-        bool fits = other->out == EK_F64;
+        bool fits = other->dtype == EK_F64 && other->out[0] == EK_F64;
         for (int32_t k = 0; k < op->inputs && fits; k++)
             fits = other->in[k] == (compare_measures((ek_dtype)loop->in[k]) ? EK_F64 : loop->in[k]);
         if (fits)
@@ -217,32 +249,49 @@ static const ek_loop *precise_loop(const ek_op_info *op, const ek_loop *loop)
     return NULL;
 }
 
-static ek_status apply_precisely(verifier *v, const call *c, const ek_loop *loop, ek_array *wide,
-                                 ek_array *out)
+/* The inputs and outputs of a call in double precision. */
+typedef struct precise {
+    ek_array in[EK_MAX_INPUTS], out[EK_MAX_OUTPUTS];
+} precise;
+
+static void note_error(verifier *v, const call *c, const output *out, const ek_array *exact)
+{
+    const problem *p = c->p;
+    int64_t worst = 0;
+    double ulp = compare_error(out->of.dtype, out->size, out->expected.data, exact->data, &worst);
+    if (ulp <= v->error.ulp)
+        return;
+    v->error.ulp = ulp;
+    for (int32_t i = 0; i < p->op->inputs; i++) {
+        const char *at = (const char *)c->in[i].view.data +
+                         (size_t)worst * ek_dtype_size((ek_dtype)p->loop->in[i]);
+        compare_to_double((ek_dtype)p->loop->in[i], 1, at, &v->error.input[i]);
+    }
+}
+
+static ek_status apply_precisely(verifier *v, const call *c, const ek_loop *loop, precise *wide)
 {
     const problem *p = c->p;
     const ek_array *in[EK_MAX_INPUTS];
+    ek_array *out[EK_MAX_OUTPUTS];
     for (int32_t i = 0; i < p->op->inputs; i++) {
         in[i] = &c->in[i].view;
         if (loop->in[i] == p->loop->in[i])
             continue;
-        EK_TRY(ek_array_alloc(v->precise, EK_F64, p->ndim[i], p->shape[i], &wide[i]));
+        EK_TRY(ek_array_alloc(v->precise, EK_F64, p->ndim[i], p->shape[i], &wide->in[i]));
         compare_to_double((ek_dtype)p->loop->in[i], problem_size(p, i), c->in[i].view.data,
-                          wide[i].data);
-        in[i] = &wide[i];
+                          wide->in[i].data);
+        in[i] = &wide->in[i];
     }
-    EK_TRY(ek_array_alloc(v->precise, EK_F64, c->ndim, c->shape, out));
+    for (int32_t i = 0; i < p->op->outputs; i++) {
+        const ek_output *of = &c->out[i].of;
+        out[i] = &wide->out[i];
+        EK_TRY(ek_array_alloc(v->precise, (ek_dtype)loop->out[i], of->ndim, of->shape, out[i]));
+    }
     EK_TRY(ek_apply(v->precise, p->op, in, p->param_count, p->params, out));
-    int64_t worst = 0;
-    double ulp =
-        compare_error((ek_dtype)p->loop->out, c->size, c->expected.data, out->data, &worst);
-    if (ulp > v->error.ulp) {
-        v->error.ulp = ulp;
-        for (int32_t i = 0; i < p->op->inputs; i++) {
-            const char *at = (const char *)c->in[i].view.data +
-                             (size_t)worst * ek_dtype_size((ek_dtype)p->loop->in[i]);
-            compare_to_double((ek_dtype)p->loop->in[i], 1, at, &v->error.input[i]);
-        }
+    for (int32_t i = 0; i < p->op->outputs; i++) {
+        if (compare_measures(c->out[i].of.dtype) && loop->out[i] == EK_F64)
+            note_error(v, c, &c->out[i], out[i]);
     }
     return EK_OK;
 }
@@ -253,22 +302,25 @@ static ek_status measure_error(verifier *v, const call *c)
 {
     const ek_loop *loop = precise_loop(c->p->op, c->p->loop);
     if (problem_form_of(c->p->op) != FORM_ELEMENTWISE || !loop ||
-        !compare_measures((ek_dtype)c->p->loop->out))
+        !compare_measures(c->out[0].of.dtype))
         return EK_OK;
-    ek_array wide[EK_MAX_INPUTS], out;
-    memset(wide, 0, sizeof wide);
-    memset(&out, 0, sizeof out);
-    ek_status status = apply_precisely(v, c, loop, wide, &out);
+    precise wide;
+    memset(&wide, 0, sizeof wide);
+    ek_status status = apply_precisely(v, c, loop, &wide);
     for (int32_t i = 0; i < c->p->op->inputs; i++)
-        ek_array_free(v->precise, &wide[i]);
-    ek_array_free(v->precise, &out);
+        ek_array_free(v->precise, &wide.in[i]);
+    for (int32_t i = 0; i < c->p->op->outputs; i++)
+        ek_array_free(v->precise, &wide.out[i]);
     return status;
 }
 
 static ek_status run_call(verifier *v, call *c, int64_t first, bool strided)
 {
+    ek_array *expected[EK_MAX_OUTPUTS];
     EK_TRY(make_call(c, v->targets[0].queue, first, strided));
-    EK_TRY(apply_on_host(c, v->targets[0].queue, &c->expected));
+    for (int32_t i = 0; i < c->p->op->outputs; i++)
+        expected[i] = &c->out[i].expected;
+    EK_TRY(apply_on_host(c, v->targets[0].queue, expected));
     for (int32_t i = 1; i < v->target_count; i++)
         EK_TRY(compare_target(v, c, &v->targets[i]));
     return strided ? EK_OK : measure_error(v, c);

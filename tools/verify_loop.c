@@ -45,6 +45,10 @@ static ek_status verify_elementwise(verifier *v, const ek_op_info *op, const ek_
     for (int k = 0; k < SAMPLED; k++) {
         problem_init(&p, op, loop, 1, &sizes[k]);
         EK_TRY(verify_call(v, &p, sampled[k], 0, false));
+        if (op->param_count == 0)
+            continue;
+        problem_vary(&p);
+        EK_TRY(verify_call(v, &p, sampled[k], 0, false));
     }
     return EK_OK;
 }
@@ -123,7 +127,7 @@ static ek_status verify_gemm(verifier *v, const ek_op_info *op, const ek_loop *l
             gemm_size size = sizes[i];
             size.transa = transposes & 1;
             size.transb = transposes >> 1;
-            if (loop->out <= EK_U64) { /* integers hold no fractions, some no sign */
+            if (loop->out[0] <= EK_U64) { /* integers hold no fractions, some no sign */
                 size.alpha = size.alpha == 1 ? 1 : 3;
                 size.beta = size.beta == 0 ? 0 : 2;
             }

@@ -6,7 +6,12 @@
 /* The most dimensions an array operand may have. */
 #define EK_MAX_NDIM 32
 
-/* The most array inputs an operation may have. */
-#define EK_MAX_INPUTS 3
+/* The most arrays an operation may take and give, and both together. */
+#define EK_MAX_INPUTS 6
+#define EK_MAX_OUTPUTS 4
+#define EK_MAX_OPERANDS (EK_MAX_OUTPUTS + EK_MAX_INPUTS)
+
+/* The most parameters an operation may have beside them. */
+#define EK_MAX_PARAMS 8
 
 #endif

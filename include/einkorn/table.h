@@ -25,8 +25,9 @@ typedef struct ek_kind ek_kind;
 
 /* One combination of dtypes an operation computes. */
 typedef struct ek_loop {
-    uint8_t in[EK_MAX_INPUTS]; /* an ek_dtype for each input */
-    uint8_t out;               /* the ek_dtype of the output */
+    uint8_t dtype;               /* the ek_dtype it is for, which its typed call is named by */
+    uint8_t in[EK_MAX_INPUTS];   /* an ek_dtype for each input */
+    uint8_t out[EK_MAX_OUTPUTS]; /* an ek_dtype for each output */
     double ulp; /* largest error in units in the last place; 0: exact or rounded once,
                    negative: no such bound (see the operation's page) */
 } ek_loop;
@@ -34,9 +35,19 @@ typedef struct ek_loop {
 /* A named parameter of an operation, as ek_apply takes it. */
 typedef struct ek_param_info {
     const char *name;
-    const char *type;  /* "int", "real", "bool" or "ints" (a list) */
-    const char *brief; /* what it does, and its default */
+    const char *type;    /* "int", "real", "bool" or "ints" (a list) */
+    const char *brief;   /* what it does, and its default */
+    const char *allowed; /* (optional) which values it may have, in words: least to most */
+    double least, most;  /* where `allowed` is given */
+    double standard;     /* the default, where it is a number */
 } ek_param_info;
+
+/* What an output of a call would be. */
+typedef struct ek_output {
+    ek_dtype dtype;
+    int32_t ndim;
+    int64_t shape[EK_MAX_NDIM];
+} ek_output;
 
 typedef struct ek_op_info {
     const char *name;
@@ -47,6 +58,8 @@ typedef struct ek_op_info {
     int32_t inputs;    /* array inputs */
     int32_t optional;  /* the last ones of them, in whose place null may stand */
     const char *const *input_names;
+    int32_t outputs; /* array outputs */
+    const char *const *output_names;
     int32_t loop_count;
     const ek_loop *loops;
     int32_t param_count;
@@ -75,16 +88,16 @@ const ek_op_info *ek_op_find(const char *name);
 /* 1 if the operation has kernels for the variant in this build. */
 int ek_op_has_variant(const ek_op_info *op, ek_variant variant);
 
-/* What the output of a call would be: its dtype, and its shape in *ndim and shape[EK_MAX_NDIM]. All
- * checks of operands' dtypes and shapes and of parameters are made; nothing is computed. */
+/* What the outputs of a call would be: out[op->outputs]. All checks of operands' dtypes and shapes
+ * and of parameters are made; nothing is computed. */
 ek_status ek_infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
-                   const ek_param *params, ek_dtype *dtype, int32_t *ndim, int64_t *shape);
+                   const ek_param *params, ek_output *out);
 
-/* Any operation by its row: in[op->inputs], then the output, which has the shape and dtype that
- * ek_infer gives. Parameters not named have their defaults; an unknown name is
+/* Any operation by its row: in[op->inputs], then out[op->outputs], which have the shapes and dtypes
+ * that ek_infer gives. Parameters not named have their defaults; an unknown name is
  * EK_INVALID_ARGUMENT. */
 ek_status ek_apply(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
-                   int32_t param_count, const ek_param *params, ek_array *out);
+                   int32_t param_count, const ek_param *params, ek_array *const *out);
 
 #ifdef __cplusplus
 }

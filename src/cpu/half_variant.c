@@ -84,20 +84,23 @@ EK_NOINLINE void narrow(int dtype, int64_t n, const void *from, void *to)
 }
 
 /* One block: the operands begin at data. */
-static void run_block(const ek_half_loop *loop, int64_t n, void *const *data)
+static void run_block(const ek_half_loop *loop, int64_t n, void *const *data,
+                      const ek_scalar *params)
 {
     static const int64_t step[EK_MAX_OPERANDS];
     _Alignas(64) float wide[EK_MAX_OPERANDS][BLOCK];
     void *at[EK_MAX_OPERANDS];
     for (int i = 0; i < loop->operands; i++)
         at[i] = is_half(loop->dtype[i]) ? wide[i] : data[i];
-    for (int i = 1; i < loop->operands; i++) {
+    for (int i = loop->outputs; i < loop->operands; i++) {
         if (is_half(loop->dtype[i]))
             widen(loop->dtype[i], n, data[i], wide[i]);
     }
-    loop->kernel(1, n, at, step);
-    if (is_half(loop->dtype[0]))
-        narrow(loop->dtype[0], n, wide[0], data[0]);
+    loop->kernel(1, n, at, step, params);
+    for (int k = 0; k < loop->outputs; k++) {
+        if (is_half(loop->dtype[k]))
+            narrow(loop->dtype[k], n, wide[k], data[k]);
+    }
 }
 
 /* A conversion from f32 or to it, where there is nothing to compute. */
@@ -110,7 +113,7 @@ static void convert(const ek_half_loop *loop, int64_t n, void *const *data)
 }
 
 void EK_CPU_NAME(ek_half_run)(const ek_half_loop *loop, int64_t rows, int64_t n, void *const *data,
-                              const int64_t *step)
+                              const int64_t *step, const ek_scalar *params)
 {
     int64_t size[EK_MAX_OPERANDS];
     for (int i = 0; i < loop->operands; i++)
@@ -122,7 +125,7 @@ void EK_CPU_NAME(ek_half_run)(const ek_half_loop *loop, int64_t rows, int64_t n,
             for (int i = 0; i < loop->operands; i++)
                 at[i] = (char *)data[i] + (row * step[i] + done) * size[i];
             if (loop->kernel)
-                run_block(loop, count, at);
+                run_block(loop, count, at, params);
             else
                 convert(loop, count, at);
         }

@@ -48,8 +48,9 @@ typedef struct loop {
 
 typedef struct job {
     ek_elementwise_fn *kernel; /* null: the output is the input */
+    const ek_scalar *params;
     ek_variant variant;
-    int operands;
+    int outputs, operands;         /* outputs come first */
     int64_t size[EK_MAX_OPERANDS]; /* bytes of an element */
     void *data[EK_MAX_OPERANDS];
     int64_t rows, columns;           /* of all tiles together */
@@ -95,9 +96,9 @@ static int64_t pack(const job *job, worker *worker, int i, const void *from)
     return repeats ? 0 : worker->columns;
 }
 
-/* Moves a tile to the output. */
-static void put(const job *job, const worker *worker, void *to, const void *from, int64_t from_row,
-                int64_t from_column)
+/* Moves a tile to output k. */
+static void put(const job *job, const worker *worker, int k, void *to, const void *from,
+                int64_t from_row, int64_t from_column)
 {
     ek_tile tile = {.rows = worker->rows,
                     .columns = worker->columns,
@@ -105,25 +106,28 @@ static void put(const job *job, const worker *worker, void *to, const void *from
                     .from_row = from_row,
                     .from_column = from_column,
                     .to = to,
-                    .to_row = job->row_step[0],
-                    .to_column = job->column_step[0]};
-    ek_tile_move(job->variant, &tile, job->size[0], job->stream);
+                    .to_row = job->row_step[k],
+                    .to_column = job->column_step[k]};
+    ek_tile_move(job->variant, &tile, job->size[k], job->stream);
 }
 
-/* Computes a tile block by block in the output's buffer and streams each from there. */
-static void stream_tile(const job *job, worker *worker, char *to, void *const *from,
+/* Computes a tile block by block in the outputs' buffers and streams each from there. */
+static void stream_tile(const job *job, worker *worker, char *const *to, void *const *from,
                         const int64_t *step)
 {
     for (int64_t r = 0; r < worker->rows; r++) {
-        void *at[EK_MAX_OPERANDS] = {worker->buffer[0]};
-        for (int i = 1; i < job->operands; i++)
+        void *at[EK_MAX_OPERANDS];
+        for (int k = 0; k < job->outputs; k++)
+            at[k] = worker->buffer[k];
+        for (int i = job->outputs; i < job->operands; i++)
             at[i] = (char *)from[i] + r * step[i] * job->size[i];
         for (int64_t done = 0, count; done < worker->columns; done += count) {
             count = least(worker->columns - done, job->block);
-            job->kernel(1, count, at, step);
-            ek_stream(job->variant, to + r * job->row_step[0] + done * job->size[0], at[0],
-                      (size_t)(count * job->size[0]));
-            for (int i = 1; i < job->operands; i++)
+            job->kernel(1, count, at, step, job->params);
+            for (int k = 0; k < job->outputs; k++)
+                ek_stream(job->variant, to[k] + r * job->row_step[k] + done * job->size[k], at[k],
+                          (size_t)(count * job->size[k]));
+            for (int i = job->outputs; i < job->operands; i++)
                 at[i] = (char *)at[i] + count * job->size[i];
         }
     }
@@ -142,32 +146,36 @@ static void run_tile(const job *job, worker *worker, int64_t rows, int64_t colum
     for (int i = 0; i < job->operands; i++) {
         at[i] = data[i];
         step[i] = job->row_step[i] / job->size[i];
-        if (job->packed[i] && i > 0) {
+        if (job->packed[i] && i >= job->outputs) {
             step[i] = pack(job, worker, i, data[i]);
             at[i] = worker->buffer[i];
         }
     }
     if (!job->kernel) {
         if (job->packed[1])
-            put(job, worker, data[0], at[1], step[1] * job->size[1], job->size[1]);
+            put(job, worker, 0, data[0], at[1], step[1] * job->size[1], job->size[1]);
         else
-            put(job, worker, data[0], data[1], job->row_step[1], job->column_step[1]);
+            put(job, worker, 0, data[0], data[1], job->row_step[1], job->column_step[1]);
         return;
     }
     if (job->block) {
-        stream_tile(job, worker, data[0], at, step);
+        stream_tile(job, worker, data, at, step);
         return;
     }
-    if (job->packed[0]) {
-        at[0] = worker->buffer[0];
-        step[0] = columns;
+    for (int k = 0; k < job->outputs; k++) {
+        if (job->packed[k]) {
+            at[k] = worker->buffer[k];
+            step[k] = columns;
+        }
     }
     if (job->joined)
-        job->kernel(1, rows * columns, at, step);
+        job->kernel(1, rows * columns, at, step, job->params);
     else
-        job->kernel(rows, columns, at, step);
-    if (job->packed[0])
-        put(job, worker, data[0], at[0], columns * job->size[0], job->size[0]);
+        job->kernel(rows, columns, at, step, job->params);
+    for (int k = 0; k < job->outputs; k++) {
+        if (job->packed[k])
+            put(job, worker, k, data[k], at[k], columns * job->size[k], job->size[k]);
+    }
 }
 
 /* A thread's share of the tiles. */
@@ -279,10 +287,19 @@ static bool all_follow(const job *job)
 
 static bool any_packed(const job *job)
 {
-    bool any = job->packed[0] && !job->block;
-    for (int i = 1; i < job->operands; i++)
+    bool any = false;
+    for (int i = job->block ? job->outputs : 0; i < job->operands; i++)
         any |= job->packed[i];
     return any;
+}
+
+/* True if all outputs are contiguous along the columns. */
+static bool outputs_contiguous(const job *job)
+{
+    bool contiguous = true;
+    for (int k = 0; k < job->outputs; k++)
+        contiguous &= job->column_step[k] == job->size[k];
+    return contiguous;
 }
 
 /* The elements of a block: lines of results. */
@@ -315,8 +332,7 @@ static void choose_tiles(job *job, bool transposed, bool large)
     for (int i = 0; i < job->operands; i++)
         widest = job->size[i] > widest ? job->size[i] : widest;
     bool lines = job->rows == 1 || job->row_step[0] % EK_LINE == 0;
-    job->stream =
-        large && job->column_step[0] == job->size[0] && job->columns * job->size[0] >= STREAM_ROW;
+    job->stream = large && outputs_contiguous(job) && job->columns * job->size[0] >= STREAM_ROW;
     job->joined = false;
     if (!job->kernel) {
         /* Streaming wants rows of whole lines: where each begins elsewhere they are packed. */
@@ -326,7 +342,8 @@ static void choose_tiles(job *job, bool transposed, bool large)
     } else {
         for (int i = 0; i < job->operands; i++)
             job->packed[i] = job->column_step[i] != job->size[i];
-        job->packed[0] |= job->stream;
+        for (int k = 0; k < job->outputs; k++)
+            job->packed[k] |= job->stream;
         job->joined = job->columns < NARROW && job->rows > 1;
         for (int i = 0; i < job->operands && job->joined; i++)
             job->packed[i] |= !follows(job, i);
@@ -421,7 +438,7 @@ static bool is_single(const ek_layout *layout)
 }
 
 static void run_cut(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
-                    const uint8_t *size)
+                    const uint8_t *size, const ek_scalar *params)
 {
     if (!kernel && layout->ndim == 1 && layout->size <= PIECE) {
         move_row((ek_variant)queue->variant, layout->size, layout->data, layout->stride[0],
@@ -431,7 +448,9 @@ static void run_cut(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout 
     int64_t bytes = bytes_of(layout, size);
     job job; /* large, so only what the call needs is set */
     job.kernel = kernel;
+    job.params = params;
     job.variant = (ek_variant)queue->variant;
+    job.outputs = layout->outputs;
     job.operands = layout->operands;
     for (int i = 0; i < layout->operands; i++)
         job.size[i] = size[i];
@@ -457,6 +476,7 @@ typedef struct single {
     int64_t n;
     void *data[EK_MAX_OPERANDS];
     uint8_t size[EK_MAX_OPERANDS];
+    ek_scalar params[EK_MAX_PARAMS];
 } single;
 
 static ek_status run_recorded_single(ek_queue *queue, const void *kernels, const void *what)
@@ -464,7 +484,7 @@ static ek_status run_recorded_single(ek_queue *queue, const void *kernels, const
     const single *call = what;
     (void)queue;
     (void)kernels;
-    ek_cpu_elementwise_row(call->kernel, call->n, call->data, call->size);
+    ek_cpu_elementwise_row(call->kernel, call->n, call->data, call->size, call->params);
     return EK_OK;
 }
 
@@ -473,47 +493,55 @@ typedef struct cut {
     ek_elementwise_fn *kernel;
     ek_layout layout;
     uint8_t size[EK_MAX_OPERANDS];
+    ek_scalar params[EK_MAX_PARAMS];
 } cut;
 
 static ek_status run_recorded_cut(ek_queue *queue, const void *kernels, const void *what)
 {
     const cut *call = what;
     (void)kernels;
-    run_cut(queue, call->kernel, &call->layout, call->size);
+    run_cut(queue, call->kernel, &call->layout, call->size, call->params);
     return EK_OK;
 }
 
 static ek_status record(ek_queue *queue, ek_elementwise_fn *kernel, const ek_layout *layout,
-                        const uint8_t *size)
+                        const uint8_t *size, const ek_scalar *params)
 {
     size_t operands = (size_t)layout->operands;
     if (is_single(layout)) {
         single call = {.kernel = kernel, .n = layout->size};
         memcpy(call.data, layout->data, operands * sizeof *call.data);
         memcpy(call.size, size, operands);
+        if (params)
+            memcpy(call.params, params, sizeof call.params);
         return ek_cpu_record(queue, run_recorded_single, NULL, &call, sizeof call);
     }
     cut call = {.kernel = kernel, .layout = *layout};
     memcpy(call.size, size, operands);
+    if (params)
+        memcpy(call.params, params, sizeof call.params);
     return ek_cpu_record(queue, run_recorded_cut, NULL, &call, sizeof call);
 }
 
 ek_status ek_cpu_elementwise_layout(ek_queue *queue, ek_elementwise_fn *kernel,
-                                    const ek_layout *layout, const uint8_t *size)
+                                    const ek_layout *layout, const uint8_t *size,
+                                    const ek_scalar *params)
 {
     if (EK_UNLIKELY(ek_recording(queue)))
-        return layout->size > 0 ? record(queue, kernel, layout, size) : EK_OK;
+        return layout->size > 0 ? record(queue, kernel, layout, size, params) : EK_OK;
     if (is_single(layout))
-        ek_cpu_elementwise_row(kernel, layout->size, layout->data, size);
+        ek_cpu_elementwise_row(kernel, layout->size, layout->data, size, params);
     else
-        run_cut(queue, kernel, layout, size);
+        run_cut(queue, kernel, layout, size, params);
     return EK_OK;
 }
 
-ek_status ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int operands,
-                                   int64_t n, void *const *data, const uint8_t *size)
+ek_status ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, int outputs,
+                                   int operands, int64_t n, void *const *data, const uint8_t *size,
+                                   const ek_scalar *params)
 {
     ek_layout layout;
+    layout.outputs = outputs;
     layout.operands = operands;
     layout.ndim = 1;
     layout.size = layout.shape[0] = n;
@@ -521,12 +549,13 @@ ek_status ek_cpu_elementwise_large(ek_queue *queue, ek_elementwise_fn *kernel, i
         layout.data[i] = data[i];
         layout.stride[0][i] = 1;
     }
-    return ek_cpu_elementwise_layout(queue, kernel, &layout, size);
+    return ek_cpu_elementwise_layout(queue, kernel, &layout, size, params);
 }
 
 ek_status ek_cpu_fill_layout(ek_queue *queue, ek_layout *layout, const void *value,
                              const uint8_t *size)
 {
+    layout->outputs = 1;
     layout->operands = 2;
     layout->data[1] = (void *)value;
     for (int32_t d = 0; d < layout->ndim; d++)
@@ -535,7 +564,7 @@ ek_status ek_cpu_fill_layout(ek_queue *queue, ek_layout *layout, const void *val
         EK_TRY(ek_program_keep(ek_recording(queue), size[1], &layout->data[1]));
         memcpy(layout->data[1], value, size[1]);
     }
-    return ek_cpu_elementwise_layout(queue, NULL, layout, size);
+    return ek_cpu_elementwise_layout(queue, NULL, layout, size, NULL);
 }
 
 ek_status ek_cpu_fill(ek_queue *queue, int64_t n, void *const *data, const uint8_t *size)

@@ -1,4 +1,5 @@
-/* How elementwise kernels walk memory. Op::apply computes one element from storage to storage. */
+/* How elementwise kernels walk memory. Op::apply computes one element from storage to storage: it is
+ * given where the results go, then the arguments. */
 #ifndef EK_CUDA_ELEMENTWISE_CUH
 #define EK_CUDA_ELEMENTWISE_CUH
 
@@ -7,6 +8,7 @@
 
 #include "cuda/elementwise_args.h"
 #include "einkorn/dtype.h"
+#include "scalar.h"
 
 #define EK_KERNEL extern "C" __global__ void __launch_bounds__(EK_CUDA_THREADS)
 #define EK_BOUNDED_KERNEL(blocks)                                                                  \
@@ -319,35 +321,53 @@ template <typename T> struct ek_line {
     bool moves;
 };
 
-template <typename Op, typename Out, typename... In> struct ek_elementwise {
-    static constexpr int largest = ek_largest((int)sizeof(Out), (int)sizeof(In)...);
+/* The types of an operation's outputs. */
+template <typename... Out> struct ek_outputs {
+};
+
+/* Parameters of an operation. */
+template <int count> struct ek_scalars {
+    ek_scalar at[count];
+};
+
+template <typename Op, typename Outs, typename... In> struct ek_elementwise;
+
+/* The kernels of an operation: what they take is outputs first. */
+template <typename Op, typename... Out, typename... In>
+struct ek_elementwise<Op, ek_outputs<Out...>, In...> {
+    static constexpr int largest = ek_largest((int)sizeof(Out)..., (int)sizeof(In)...);
     static constexpr int width = EK_CUDA_WIDTH(largest), packs = EK_CUDA_PACKS(largest);
-    static constexpr int operands = 1 + sizeof...(In);
+    static constexpr int outputs = sizeof...(Out), operands = outputs + sizeof...(In);
 
     /* Blocks of walking kernels that must fit a multiprocessor, to bound their registers: what
-     * waits for memory are threads. */
-        static constexpr int walking_blocks = largest < 4 ? 4 : 5;
+     * waits for memory are threads. Many operands need more registers than that leaves. */
+    static constexpr int walking_blocks = operands > 4 ? 3 : (largest < 4 ? 4 : 5);
+
+    using each_output = std::index_sequence_for<Out...>;
+    using each_input = std::index_sequence_for<In...>;
 
     /* All operands are one line without gaps, which begins at a pack's boundary. */
-    EK_INLINE void contiguous(Op op, int64_t n, Out *out, const In *...in)
+    EK_INLINE void contiguous(Op op, int64_t n, Out *...out, const In *...in)
     {
         int64_t i = (int64_t)blockIdx.x * EK_CUDA_TILE(largest) + threadIdx.x * width;
-        compute(op, i, n, EK_CUDA_THREADS * width, out, ek_line<const In>{in, true}...);
+        compute(op, i, n, EK_CUDA_THREADS * width, out..., ek_line<const In>{in, true}...);
     }
 
     /* All operands have lines without gaps, at boundaries together, or one element for a line. */
     EK_INLINE void lines(Op op, const ek_cuda_walk &walk)
     {
-        lines(op, walk, std::index_sequence_for<In...>());
+        lines(op, walk, each_output(), each_input());
     }
 
-    template <size_t... k>
-    EK_INLINE void lines(Op op, const ek_cuda_walk &walk, std::index_sequence<k...>)
+    template <size_t... j, size_t... k>
+    EK_INLINE void lines(Op op, const ek_cuda_walk &walk, std::index_sequence<j...>,
+                         std::index_sequence<k...>)
     {
-        ek_place<operands, width, packs> place(walk, sizeof(Out));
-        compute(op, place.i, place.n, width << walk.across, (Out *)walk.data[0] + place.offset[0],
-                ek_line<const In>{(const In *)walk.data[k + 1] + place.offset[k + 1],
-                                  walk.step[k + 1] != 0}...);
+        ek_place<operands, width, packs> place(walk, first_size(sizeof(Out)...));
+        compute(op, place.i, place.n, width << walk.across,
+                ((Out *)walk.data[j] + place.offset[j])...,
+                ek_line<const In>{(const In *)walk.data[outputs + k] + place.offset[outputs + k],
+                                  walk.step[outputs + k] != 0}...);
     }
 
     EK_INLINE bool inside(int64_t i, int64_t n)
@@ -355,13 +375,18 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
         return i >= 0 && i + width <= n;
     }
 
+    template <typename... More> EK_INLINE constexpr int first_size(int size, More...)
+    {
+        return size;
+    }
+
     /* Whole packs at once, the elements of others one by one. All loads of a thread come before its
-     * first store: the output may be an input, so the compiler could not bring them forward itself.
+     * first store: an output may be an input, so the compiler could not bring them forward itself.
      */
-    EK_INLINE void compute(Op op, int64_t i, int64_t n, int apart, Out *out,
+    EK_INLINE void compute(Op op, int64_t i, int64_t n, int apart, Out *...out,
                            ek_line<const In>... in)
     {
-        compute_packs(op, i, n, apart, out, loaded<In>(in, i, n, apart)...);
+        compute_packs(op, i, n, apart, out..., loaded<In>(in, i, n, apart)...);
         if (i >= 0 && i + (packs - 1) * apart + width <= n)
             return;
 #pragma unroll 1
@@ -369,7 +394,7 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
 #pragma unroll 1
             for (int64_t e = inside(i, n) ? i + width : i; e < i + width; e++)
                 if ((uint64_t)e < (uint64_t)n)
-                    out[e] = op.apply(in.first[in.moves ? e : 0]...);
+                    op.apply(out + e..., in.first[in.moves ? e : 0]...);
     }
 
     template <typename T> struct loaded {
@@ -393,32 +418,36 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
         }
     };
 
-    EK_INLINE void compute_packs(Op op, int64_t i, int64_t n, int apart, Out *out,
+    EK_INLINE void compute_packs(Op op, int64_t i, int64_t n, int apart, Out *...out,
                                  const loaded<In> &...in)
     {
 #pragma unroll
-        for (int p = 0; p < packs; p++, i += apart) {
-            if (!inside(i, n))
-                continue;
-            ek_pack<Out, width> result;
+        for (int p = 0; p < packs; p++, i += apart)
+            if (inside(i, n))
+                compute_pack(op, out + i..., in.at[p]..., ek_pack<Out, width>()...);
+    }
+
+    EK_INLINE void compute_pack(Op op, Out *...out, const ek_pack<In, width> &...in,
+                                ek_pack<Out, width>... result)
+    {
 #pragma unroll
-            for (int e = 0; e < width; e++)
-                result.at[e] = op.apply(in.at[p].at[e]...);
-            *(ek_pack<Out, width> *)(out + i) = result;
-        }
+        for (int e = 0; e < width; e++)
+            op.apply(&result.at[e]..., in.at[e]...);
+        ((void)(*(ek_pack<Out, width> *)out = result), ...);
     }
 
     /* Any layout, a pack a thread. */
     EK_INLINE void walked(Op op, const ek_cuda_walk &walk)
     {
-        walked(op, walk, std::index_sequence_for<In...>());
+        walked(op, walk, each_input());
     }
 
     template <size_t... k>
     EK_INLINE void walked(Op op, const ek_cuda_walk &walk, std::index_sequence<k...>)
     {
-        ek_place<operands, width, 1> place(walk, sizeof(Out));
-        finish(op, walk, place, find<In>(walk, k + 1, place.offset[k + 1], place)...);
+        ek_place<operands, width, 1> place(walk, first_size(sizeof(Out)...));
+        finish(op, walk, place,
+               find<In>(walk, outputs + k, place.offset[outputs + k], place)...);
     }
 
     /* What a thread has of an input, before its loads are waited for. */
@@ -469,24 +498,32 @@ template <typename Op, typename Out, typename... In> struct ek_elementwise {
     EK_INLINE void finish(Op op, const ek_cuda_walk &walk,
                           const ek_place<operands, width, 1> &place, found<In>... in)
     {
-        store(op, walk, place, in.settle()...);
+        store(op, walk, place, in.settle()..., ek_pack<Out, width>()...);
     }
 
     EK_INLINE void store(Op op, const ek_cuda_walk &walk,
-                         const ek_place<operands, width, 1> &place, const ek_pack<In, width> &...in)
+                         const ek_place<operands, width, 1> &place, const ek_pack<In, width> &...in,
+                         ek_pack<Out, width>... result)
     {
-        ek_pack<Out, width> result;
+        int k = 0;
 #pragma unroll
         for (int e = 0; e < width; e++)
-            result.at[e] = op.apply(in.at[e]...);
-        Out *line = (Out *)walk.data[0] + place.offset[0];
-        if (walk.step[0] == 1 && inside(place.i, place.n) &&
+            op.apply(&result.at[e]..., in.at[e]...);
+        (store_pack(walk, place, k++, result), ...);
+    }
+
+    template <typename T>
+    EK_INLINE void store_pack(const ek_cuda_walk &walk, const ek_place<operands, width, 1> &place,
+                              int k, const ek_pack<T, width> &result)
+    {
+        T *line = (T *)walk.data[k] + place.offset[k];
+        if (walk.step[k] == 1 && inside(place.i, place.n) &&
             (uintptr_t)(line + place.i) % sizeof result == 0) {
-            *(ek_pack<Out, width> *)(line + place.i) = result;
+            *(ek_pack<T, width> *)(line + place.i) = result;
         } else {
-            using Bits = ek_bits_of<Out>;
-            *(ek_pack<Out, width> *)ek_own_place() = result;
-            ek_scatter<Bits, width>((Bits *)line, walk.step[0], place.i, place.n);
+            using Bits = ek_bits_of<T>;
+            *(ek_pack<T, width> *)ek_own_place() = result;
+            ek_scatter<Bits, width>((Bits *)line, walk.step[k], place.i, place.n);
         }
     }
 };

@@ -27,15 +27,15 @@ typedef struct ek_cuda_length {
     uint32_t length, multiplier, shift;
 } ek_cuda_length;
 
-/* The layout a kernel walks. Lines are what the output steps through in its smallest steps.
+/* The layout a kernel walks. Lines are what the first output steps through in its smallest steps.
  * 2^across threads of a block work along each of several lines. A kernel's parameter, so a call
  * copies nothing to the device. */
 typedef struct ek_cuda_walk {
-    void *data[EK_MAX_INPUTS + 1];   /* the output, then the inputs */
-    int64_t step[EK_MAX_INPUTS + 1]; /* along a line, in elements */
-    int64_t length;                  /* elements of a line */
-    uint32_t lines;                  /* all of them, or those of the last dimension if turned */
-    uint32_t at_boundaries;          /* bit k: all lines of operand k are at boundaries of packs */
+    void *data[EK_MAX_OPERANDS];   /* the outputs, then the inputs */
+    int64_t step[EK_MAX_OPERANDS]; /* along a line, in elements */
+    int64_t length;                /* elements of a line */
+    uint32_t lines;                /* all of them, or those of the last dimension if turned */
+    uint32_t at_boundaries;        /* bit k: all lines of operand k are at boundaries of packs */
     uint32_t turned; /* bit k: operand k is loaded across the lines and turned in shared memory */
     int32_t across;
     int32_t ndim;         /* of the lines; at least 1, and 2 if turned */
@@ -45,11 +45,11 @@ typedef struct ek_cuda_walk {
      * fold_stride[k] between the parts of fold.length elements. */
     uint32_t folded;
     ek_cuda_length fold;
-    int64_t fold_stride[EK_MAX_INPUTS + 1];
+    int64_t fold_stride[EK_MAX_OPERANDS];
 
     /* Dimensions of the lines. If turned, the last one is padded to whole tiles. */
     ek_cuda_length shape[EK_MAX_NDIM];
-    int64_t stride[EK_MAX_NDIM][EK_MAX_INPUTS + 1]; /* in elements */
+    int64_t stride[EK_MAX_NDIM][EK_MAX_OPERANDS]; /* in elements */
 } ek_cuda_walk;
 
 #endif

@@ -9,9 +9,9 @@
 template <typename T> struct ek_filled {
     T value;
 
-    EK_MEMBER T apply() const
+    EK_MEMBER void apply(T *out) const
     {
-        return value;
+        *out = value;
     }
 };
 

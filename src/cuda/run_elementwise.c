@@ -14,11 +14,10 @@ ek_status ek_cuda_refuse_address(const ek_op_info *op, int32_t loop, void *const
 {
     char call[EK_TYPED_CALL_TEXT];
     int i = 0;
-    while (i < op->inputs && (uintptr_t)data[i] % align[i] == 0)
+    while ((uintptr_t)data[i] % align[i] == 0)
         i++;
     return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of %d",
-                   ek_typed_call(op, loop, call), i ? op->input_names[i - 1] : "out", data[i],
-                   align[i]);
+                   ek_typed_call(op, loop, call), ek_operand_name(op, i), data[i], align[i]);
 }
 
 ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int64_t n)
@@ -38,7 +37,7 @@ enum {
 
 /* A layout with its dimensions in order: the last one is the lines. */
 typedef struct plan {
-    int32_t operands;
+    int32_t outputs, operands;
     int32_t ndim; /* of the lines */
     int64_t length;
     int64_t tiles, bands; /* tiles of a line, and what blocks compute of lines */
@@ -91,6 +90,7 @@ static void advance(plan *plan, int32_t d, int64_t at)
 /* A layout's dimensions come in the order of the output's memory, so its last one is the lines. */
 static void open_plan(plan *plan, const ek_layout *layout, const uint8_t *size)
 {
+    plan->outputs = layout->outputs;
     plan->operands = layout->operands;
     plan->size = size;
     plan->log_width = ceil_log2(EK_CUDA_WIDTH(ek_cuda_largest(layout->operands, size)));
@@ -138,7 +138,7 @@ static bool is_aligned(const plan *plan)
 static int32_t find_turned(const plan *plan)
 {
     int32_t found = -1;
-    for (int32_t k = 1; k < plan->operands && found < 0; k++) {
+    for (int32_t k = plan->outputs; k < plan->operands && found < 0; k++) {
         int64_t smallest = ek_magnitude(plan->walk.step[k]);
         for (int32_t d = 0; d < plan->ndim && smallest > 1; d++) {
             int64_t stride = ek_magnitude(plan->walk.stride[d][k]);
@@ -180,7 +180,7 @@ static bool set_turned(plan *plan, int32_t d, int log_packs)
     int64_t padded = ceil_shift(lines, log_y) << log_y;
     if (2 * lines * plan->length < padded * (ceil_shift(plan->length, log_x) << log_x))
         return false;
-    for (int32_t k = 1; k < plan->operands; k++) {
+    for (int32_t k = plan->outputs; k < plan->operands; k++) {
         int64_t size = ek_magnitude(walk->stride[d][k]);
         walk->turned |= (size > 0 && size < ek_magnitude(walk->step[k]) ? 1u : 0u) << k;
     }
@@ -231,14 +231,17 @@ static ek_cuda_length divisible(int64_t length)
 }
 
 /* Folds the last dimension of lines into lines of less than `least` elements if that leaves the
- * output without gaps. */
+ * outputs without gaps. */
 static bool fold_lines(plan *plan, int64_t least)
 {
     ek_cuda_walk *walk = &plan->walk;
     int32_t d = plan->ndim - 1;
-    if (plan->length >= least || d < 0 || walk->step[0] != 1 ||
-        walk->stride[d][0] != plan->length || plan->shape[d] > MOST_LINES / plan->length)
+    if (plan->length >= least || d < 0 || plan->shape[d] > MOST_LINES / plan->length)
         return false;
+    for (int32_t k = 0; k < plan->outputs; k++) {
+        if (walk->step[k] != 1 || walk->stride[d][k] != plan->length)
+            return false;
+    }
     for (int32_t k = 0; k < plan->operands; k++) {
         walk->fold_stride[k] = walk->stride[d][k];
         walk->folded |= (walk->fold_stride[k] != plan->length * walk->step[k] ? 1u : 0u) << k;
@@ -347,10 +350,11 @@ ek_status ek_cuda_run_layout(ek_queue *queue, const ek_cuda_kernels *kernels, in
 }
 
 ek_status ek_cuda_run_line(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t loop,
-                           int32_t operands, int64_t n, void *const *data, const uint8_t *size,
-                           const void *value)
+                           int32_t outputs, int32_t operands, int64_t n, void *const *data,
+                           const uint8_t *size, const void *value)
 {
     ek_layout layout; /* large, so only what one dimension needs is set */
+    layout.outputs = outputs;
     layout.operands = operands;
     layout.ndim = 1;
     layout.size = layout.shape[0] = n;
@@ -362,7 +366,8 @@ ek_status ek_cuda_run_line(ek_queue *queue, const ek_cuda_kernels *kernels, int3
 }
 
 ek_status ek_cuda_elementwise_layout(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t loop,
-                                     const ek_layout *layout, const uint8_t *size)
+                                     const ek_layout *layout, const uint8_t *size,
+                                     const ek_scalar *params)
 {
-    return ek_cuda_run_layout(queue, kernels, loop, layout, size, NULL);
+    return ek_cuda_run_layout(queue, kernels, loop, layout, size, params);
 }

@@ -25,15 +25,15 @@ ek_status ek_cuda_refuse_address(const ek_op_info *op, int32_t loop, void *const
 
 ek_status ek_cuda_refuse_count(const ek_cuda_kernels *kernels, int64_t n) __attribute__((cold));
 
-/* Runs a loop over a layout that has elements. A kernel without inputs takes `value`, one element
- * in host memory. */
+/* Runs a loop over a layout that has elements. What a kernel takes by value beside the operands is
+ * at `value`: an operation's parameters, or the element that arrays are filled with. */
 ek_status ek_cuda_run_layout(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t loop,
                              const ek_layout *layout, const uint8_t *size, const void *value);
 
 /* The same for one dimension without gaps, which may begin anywhere. */
 ek_status ek_cuda_run_line(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t loop,
-                           int32_t operands, int64_t n, void *const *data, const uint8_t *size,
-                           const void *value);
+                           int32_t outputs, int32_t operands, int64_t n, void *const *data,
+                           const uint8_t *size, const void *value);
 
 static inline int ek_cuda_largest(int32_t operands, const uint8_t *size)
 {
@@ -74,16 +74,17 @@ static inline ek_status ek_cuda_run_contiguous(ek_queue *queue, const ek_cuda_ke
 static inline ek_status ek_cuda_elementwise(ek_queue *queue, const ek_op_info *op,
                                             const ek_cuda_kernels *kernels, int32_t loop,
                                             int32_t operands, int64_t n, void *const *data,
-                                            const uint8_t *size, const uint8_t *align)
+                                            const uint8_t *size, const uint8_t *align,
+                                            const ek_scalar *params)
 {
     int width = EK_CUDA_WIDTH(ek_cuda_largest(operands, size));
     if (n == 0)
         return EK_OK;
     if (ek_cuda_packs_fit(operands, data, size, width))
-        return ek_cuda_run_contiguous(queue, kernels, loop, operands, n, data, size, NULL);
+        return ek_cuda_run_contiguous(queue, kernels, loop, operands, n, data, size, params);
     if (!ek_cuda_packs_fit(operands, data, align, 1))
         return ek_cuda_refuse_address(op, loop, data, align);
-    return ek_cuda_run_line(queue, kernels, loop, operands, n, data, size, NULL);
+    return ek_cuda_run_line(queue, kernels, loop, op->outputs, operands, n, data, size, params);
 }
 
 #endif

@@ -17,7 +17,7 @@ static inline ek_status ek_cuda_fill(ek_queue *queue, const ek_op_info *op,
         return ek_cuda_run_contiguous(queue, kernels, loop, 1, n, data, &size, value);
     if (!ek_cuda_packs_fit(1, data, &align, 1))
         return ek_cuda_refuse_address(op, loop, data, &align);
-    return ek_cuda_run_line(queue, kernels, loop, 1, n, data, &size, value);
+    return ek_cuda_run_line(queue, kernels, loop, 1, 1, n, data, &size, value);
 }
 
 #endif

@@ -280,7 +280,7 @@ static size_t alignment(uint8_t dtype)
 ek_status ek_cuda_check_address(const ek_op_info *op, int32_t loop, const ek_rows *rows)
 {
     char call[64];
-    size_t in = alignment(op->loops[loop].in[0]), out = alignment(op->loops[loop].out);
+    size_t in = alignment(op->loops[loop].in[0]), out = alignment(op->loops[loop].out[0]);
     bool x_fits = (uintptr_t)rows->x % in == 0;
     if (EK_UNLIKELY(!x_fits || (uintptr_t)rows->out % out != 0))
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of %d",

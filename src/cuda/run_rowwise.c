@@ -254,7 +254,7 @@ static void set_affine(job *job, const ek_affine *affine)
 static ek_status check_affine(const ek_op_info *op, int32_t loop, const ek_affine *affine)
 {
     const void *data[] = {affine ? affine->gain : NULL, affine ? affine->bias : NULL};
-    uintptr_t size = ek_dtype_size((ek_dtype)op->loops[loop].out);
+    uintptr_t size = ek_dtype_size((ek_dtype)op->loops[loop].out[0]);
     char call[64];
     for (int i = 0; i < 2; i++) {
         if (EK_UNLIKELY((uintptr_t)data[i] % size != 0))
@@ -279,7 +279,7 @@ ek_status ek_cuda_rowwise(ek_queue *queue, const ek_cuda_kernels *kernels, const
     job.rows = rows;
     job.first = loop * (kernels->count / op->loop_count);
     job.in_size = (int64_t)ek_dtype_size((ek_dtype)op->loops[loop].in[0]);
-    job.out_size = (int64_t)ek_dtype_size((ek_dtype)op->loops[loop].out);
+    job.out_size = (int64_t)ek_dtype_size((ek_dtype)op->loops[loop].out[0]);
     job.size = job.in_size > (int64_t)sizeof(float) ? job.in_size : (int64_t)sizeof(float);
     job.per_row = op->run == &ek_kind_rowreduction;
     job.is_plane = ek_cuda_plane_of(rows, &job.plane.plane);

@@ -178,7 +178,7 @@ static void copy_part(const ek_layout *piece, char *memory, int64_t element, boo
             mine.stride[d][i == 0 ? room : 1 - room] = piece->stride[d][i];
     }
     if (mine.size > 0)
-        ek_cpu_elementwise_layout(&host.head, NULL, &mine, size);
+        ek_cpu_elementwise_layout(&host.head, NULL, &mine, size, NULL);
 }
 
 /* Threads for a piece: by the bytes that pass through the caches, where an element far from the
