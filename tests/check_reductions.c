@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "cpu/features.h"
 #include "einkorn/ops/all.h"
 #include "einkorn/ops/any.h"
 #include "einkorn/ops/argmax.h"
@@ -443,6 +444,24 @@ START_TEST(test_three_levels)
     const int64_t n = 4096 * 4096 + 5000;
     check_shape(&operations[SUM], &ek_op_sum.info.loops[11], 1, n, 1, 1, 0);
     ck_assert_int_eq(ek_op_sum.info.loops[11].in[0], EK_F32);
+}
+END_TEST
+
+/* Larger than the cache, so that results go around it while the next row is computed: rows of whole
+ * lines and not, begun at a line and not. */
+START_TEST(test_streamed_rows)
+{
+    enum { MOST = 64 << 20 };
+    static const int lengths[] = {1024, 1001};
+    int64_t elements = (int64_t)ek_cpu_cache_bytes() / 2 / (int64_t)sizeof(float);
+    if (ek_cpu_cache_bytes() > MOST)
+        return;
+    for (int i = 0; i < 2; i++) {
+        int64_t rows = elements / lengths[i] + 2;
+        check_shape(&operations[SOFTMAX], &ek_op_softmax.info.loops[2], rows, lengths[i], 1, 1, i);
+        check_shape(&operations[LAYER_NORM], &ek_op_layer_norm.info.loops[2], rows, lengths[i], 1,
+                    2, 1 - i);
+    }
 }
 END_TEST
 
@@ -1283,7 +1302,7 @@ START_TEST(test_callers_threads)
 }
 END_TEST
 
-enum { LOOPED_TESTS = 4, SINGLE_TESTS = 15 };
+enum { LOOPED_TESTS = 4, SINGLE_TESTS = 16 };
 
 static Suite *reductions_suite(void)
 {
@@ -1296,6 +1315,7 @@ static Suite *reductions_suite(void)
     tcase_add_loop_test(tests, test_layouts, 0, OPERATIONS);
     tcase_add_test(tests, test_large);
     tcase_add_test(tests, test_three_levels);
+    tcase_add_test(tests, test_streamed_rows);
     tcase_add_test(tests, test_stretches);
     tcase_add_test(tests, test_scan_error);
     tcase_add_test(tests, test_in_place);

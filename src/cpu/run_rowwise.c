@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "cpu/aside.h"
 #include "cpu/features.h"
 #include "cpu/gather.h"
 #include "cpu/record.h"
@@ -38,9 +39,19 @@ typedef struct job {
     int64_t parts_bytes;
 } job;
 
+/* Results that a thread has yet to send around the cache, which it does while it computes the next
+ * ones: those of a row, and before them what was less than a line. */
+typedef struct behind {
+    const char *from; /* in the buffer */
+    char *to;
+    int64_t bytes;
+    _Alignas(EK_LINE) char buffer[EK_LINE + EK_CHUNK * LARGEST_SIZE];
+} behind;
+
 /* One row, or columns side by side, with what is known of them so far. */
 typedef struct span {
     const job *job;
+    behind *behind; /* the thread's */
     const char *x;
     char *out;
     int64_t width;
@@ -74,10 +85,10 @@ static const void *elements(const span *span, int64_t first, int64_t n, char *bu
 }
 
 /* What is likely read next: as far from `x` as the elements after it are from the row's. */
-static uintptr_t next_of(const span *span, const void *x, int64_t step)
+static ek_aside aside_of(const span *span, const void *x, int64_t step)
 {
-    return (uintptr_t)x +
-           (uintptr_t)(span->job->contiguous ? step : 0) * span->job->kernels->in_size;
+    return (ek_aside){.next = (uintptr_t)x + (uintptr_t)(span->job->contiguous ? step : 0) *
+                                                 span->job->kernels->in_size};
 }
 
 static void *terms_of(const span *span, int64_t first)
@@ -124,6 +135,59 @@ static void write_results(const span *span, int64_t first, int64_t n, const void
         ek_copy_steps(n, kernels->out_size, buffer, 1, out, job->rows->out_step);
 }
 
+/* ---- results of a row, sent while the next row is computed */
+
+static void leave_behind(behind *behind, int64_t bytes)
+{
+    behind->from += bytes;
+    behind->to += bytes;
+    behind->bytes -= bytes;
+}
+
+/* Gives a kernel the whole lines to send. */
+static void hand_over(behind *behind, ek_aside *aside)
+{
+    int64_t head = (int64_t)(-(uintptr_t)behind->to % EK_LINE);
+    head = ek_smaller(head, behind->bytes);
+    memcpy(behind->to, behind->from, (size_t)head);
+    leave_behind(behind, head);
+    aside->from = behind->from;
+    aside->to = behind->to;
+    aside->left = behind->bytes / EK_LINE * EK_LINE;
+    leave_behind(behind, aside->left);
+}
+
+static void send_left(const job *job, const ek_aside *aside)
+{
+    if (aside->left > 0)
+        ek_stream(job->variant, aside->to, aside->from, (size_t)aside->left);
+}
+
+/* Sends everything. */
+static void catch_up(const job *job, behind *behind)
+{
+    ek_aside aside;
+    hand_over(behind, &aside);
+    send_left(job, &aside);
+    memcpy(behind->to, behind->from, (size_t)behind->bytes);
+    behind->bytes = 0;
+}
+
+/* Room for `bytes` bytes of results that belong at `out`. No whole line is left. */
+static char *make_room(const job *job, behind *behind, char *out, int64_t bytes)
+{
+    char *room = behind->buffer + EK_LINE, *from = room;
+    if (behind->to + behind->bytes != out) {
+        catch_up(job, behind);
+        behind->to = out;
+    }
+    from -= behind->bytes;
+    memmove(from, behind->from, (size_t)behind->bytes);
+    behind->from = from;
+    behind->bytes += bytes;
+    return room;
+}
+
 /* ---- numbers of chunks, and of rows from these */
 
 /* The numbers of n elements of each column. */
@@ -164,7 +228,8 @@ static void chunk_numbers(const span *span, int64_t chunk)
     }
     _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
     const void *x = elements(span, at, n, buffer);
-    job->kernels->chunk(n, x, next_of(span, x, n), terms_of(span, at), first, sum);
+    ek_aside aside = aside_of(span, x, n);
+    job->kernels->chunk(n, x, &aside, terms_of(span, at), first, sum);
 }
 
 typedef struct parts {
@@ -306,16 +371,25 @@ static void run_row(span *span)
     const ek_rowwise_kernels *kernels = span->job->kernels;
     _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
     _Alignas(64) char memory[TERMS_BYTES];
+    const job *job = span->job;
+    behind *behind = span->behind;
     void *terms = kernels->uses_terms ? memory : NULL;
-    int64_t n = span->job->rows->n;
+    int64_t n = job->rows->n;
     const void *x = elements(span, 0, n, buffer);
-    kernels->chunk(n, x, next_of(span, x, ek_units_x_step(&span->job->units)), terms, span->center,
-                   span->rest);
+    ek_aside aside = aside_of(span, x, ek_units_x_step(&job->units));
+    if (job->stream)
+        hand_over(behind, &aside);
+    kernels->chunk(n, x, &aside, terms, span->center, span->rest);
     settle(span);
-    if (kernels->finish)
+    if (job->stream) {
+        send_left(job, &aside);
+        kernels->results(n, x, terms, span->center, span->rest, job->gain, job->bias,
+                         make_room(job, behind, span->out, n * kernels->out_size));
+    } else if (kernels->finish) {
         finish(span);
-    else
+    } else {
         write_results(span, 0, n, x, terms, span->center, span->rest);
+    }
 }
 
 static void run_columns(span *span)
@@ -367,13 +441,13 @@ static void run_short_rows(const job *job, int64_t count, const char *x, char *o
         job->kernels->short_rows(&rows, x, out);
 }
 
-static void run_unit(const job *job, int64_t index, char *parts)
+static void run_unit(const job *job, int64_t index, char *parts, behind *behind)
 {
     const ek_rows *rows = job->rows;
     const ek_rowwise_kernels *kernels = job->kernels;
     ek_unit unit = ek_units_at(&job->units, index);
     int64_t chunks = rows->n > 0 ? (rows->n - 1) / EK_CHUNK + 1 : 1;
-    span span = {.job = job, .width = 1, .parts = parts};
+    span span = {.job = job, .behind = behind, .width = 1, .parts = parts};
     span.x = (const char *)rows->x + unit.x * kernels->in_size;
     span.out = (char *)rows->out + unit.out * kernels->out_size;
     if (job->units.pattern == EK_COLUMNS) {
@@ -403,10 +477,15 @@ static void run_unit(const job *job, int64_t index, char *parts)
 static void run_units(const job *job, int64_t mine, int64_t all)
 {
     char *parts = job->parts + mine * job->parts_bytes;
+    behind behind; /* most of it is room */
+    behind.from = behind.to = behind.buffer;
+    behind.bytes = 0;
     for (int64_t i = job->units.count * mine / all; i < job->units.count * (mine + 1) / all; i++)
-        run_unit(job, i, parts);
-    if (job->stream)
+        run_unit(job, i, parts, &behind);
+    if (job->stream) {
+        catch_up(job, &behind);
         ek_stream_end();
+    }
 }
 
 /* ---- how a call is cut up */

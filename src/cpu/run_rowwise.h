@@ -23,6 +23,8 @@ typedef struct ek_column_results {
     void *out;
 } ek_column_results;
 
+struct ek_aside;
+
 /* The kernels of one loop. Generated. n is at most EK_CHUNK; all but elements and results are
  * numbers as the operation computes them. */
 typedef struct ek_rowwise_kernels {
@@ -34,9 +36,9 @@ typedef struct ek_rowwise_kernels {
     uint8_t affine;                  /* 0, 1: gain, 2: gain and bias */
     bool uses_terms;                 /* for results, not only for the sum */
     /* A chunk: what its elements are first reduced to, and the sum of the terms around the center
-     * of that. Keeps the terms unless `terms` is null. The n elements at `next`, which need not be
-     * there, are fetched while these are computed. */
-    void (*chunk)(int64_t n, const void *x, uintptr_t next, void *terms, void *first, void *sum);
+     * of that. Keeps the terms unless `terms` is null. `aside` says what else is done meanwhile. */
+    void (*chunk)(int64_t n, const void *x, struct ek_aside *aside, void *terms, void *first,
+                  void *sum);
     void (*results)(int64_t n, const void *x, const void *terms, const void *center,
                     const void *rest, const void *gain, const void *bias, void *out);
     void (*short_rows)(const ek_short_rows *rows, const void *x, void *out);
