@@ -72,6 +72,45 @@ static unsigned char *element_of(const ek_view *view, unsigned char *memory, int
     return memory + view->offset + ek_view_step(view, i) * (int64_t)ek_dtype_size(view->dtype);
 }
 
+/* The rows of the last dimension: their number, and the elements of each. */
+static int64_t rows_of(const ek_view *view, int64_t *length)
+{
+    int64_t n = ek_view_size(view);
+    *length = view->ndim ? view->shape[view->ndim - 1] : 1;
+    return n ? n / *length : 0;
+}
+
+static void copy_row(int64_t n, size_t size, const unsigned char *from, int64_t from_step,
+                     unsigned char *to, int64_t to_step)
+{
+    if (from_step == 1 && to_step == 1) {
+        memcpy(to, from, (size_t)n * size);
+        return;
+    }
+    for (int64_t i = 0; i < n;
+         i++, from += from_step * (int64_t)size, to += to_step * (int64_t)size)
+        memcpy(to, from, size);
+}
+
+/* Between a view's elements in memory and the same one after the other. */
+static void pack(const ek_view *view, unsigned char *memory, unsigned char *packed)
+{
+    size_t size = ek_dtype_size(view->dtype);
+    int64_t n, step = view->ndim ? view->stride[view->ndim - 1] : 1, rows = rows_of(view, &n);
+    for (int64_t row = 0; row < rows; row++)
+        copy_row(n, size, element_of(view, memory, row * n), step,
+                 packed + (size_t)(row * n) * size, 1);
+}
+
+static void unpack(const ek_view *view, unsigned char *memory, const unsigned char *packed)
+{
+    size_t size = ek_dtype_size(view->dtype);
+    int64_t n, step = view->ndim ? view->stride[view->ndim - 1] : 1, rows = rows_of(view, &n);
+    for (int64_t row = 0; row < rows; row++)
+        copy_row(n, size, packed + (size_t)(row * n) * size, 1, element_of(view, memory, row * n),
+                 step);
+}
+
 void ek_scene_open(ek_scene *scene, const ek_op_test *test, int loop)
 {
     const ek_op_info *info = test->info;
@@ -116,8 +155,7 @@ void ek_scene_fill(ek_scene *scene, uint64_t seed)
             ek_ordinary_values(view->dtype, seed + (uint64_t)k, n, values);
         else
             ek_random_values(view->dtype, seed + (uint64_t)k, n, values);
-        for (int64_t i = 0; i < n; i++)
-            memcpy(element_of(view, scene->memory, i), values + (size_t)i * size, size);
+        unpack(view, scene->memory, values);
         free(values);
     }
 }
@@ -208,12 +246,12 @@ static void expected(const ek_scene *scene, void **results)
         ek_view view = broadcast(scene, k);
         size_t size = ek_dtype_size(view.dtype);
         packed[k] = allocate((size_t)n * size + 1);
-        for (int64_t i = 0; i < n && input; i++)
-            memcpy(packed[k] + (size_t)i * size, element_of(&view, scene->memory, i), size);
-        if (input)
+        if (input) {
+            pack(&view, scene->memory, packed[k]);
             in[k - scene->outputs] = packed[k];
-        else
+        } else {
             results[k] = packed[k];
+        }
     }
     ek_status status =
         scene->test->typed(places[0].queue, scene->loop, n, in, scene->params, results);
@@ -221,16 +259,6 @@ static void expected(const ek_scene *scene, void **results)
         ck_abort_msg("%s", ek_error_message());
     for (int k = scene->outputs; k < scene->operands; k++)
         free(packed[k]);
-}
-
-/* Puts the results of output k where they must be. */
-static void put(const ek_scene *scene, int k, const unsigned char *results, unsigned char *want)
-{
-    const ek_view *out = &scene->view[k];
-    size_t size = ek_dtype_size(out->dtype);
-    int64_t n = ek_view_size(out);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(element_of(out, want, i), results + (size_t)i * size, size);
 }
 
 /* Finds the element of output k that is wrong; those that are another NaN become what they are. */
@@ -258,7 +286,7 @@ static void compare(const ek_scene *scene, const ek_place *place, ek_call call, 
 {
     memcpy(want, scene->memory, (size_t)scene->bytes);
     for (int k = 0; k < scene->outputs; k++)
-        put(scene, k, results[k], want);
+        unpack(&scene->view[k], want, results[k]);
     if (memcmp(want, after, (size_t)scene->bytes) == 0)
         return;
     for (int k = 0; k < scene->outputs; k++)
