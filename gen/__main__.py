@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from gen.count import arithmetic
+from gen.few import few
 from gen.model import Op
 from gen.read import (BodyRenderer, TemplateError, environment, find_templates, read_op)
 from gen.write import Tree, add_filters, remove_deleted, render, write_index
@@ -26,6 +27,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--templates", type=Path, required=True, help="folder with kinds/ and ops/")
     parser.add_argument("--ops", type=Path, action="append", default=[],
                         help="one more folder of operations (may be repeated)")
+    parser.add_argument("--few", type=Path, metavar="DIR", help=(
+        "only operations that stand for all, with those that the C code and tests in DIR name"))
     parser.add_argument("--out", type=Path, default=Path("generated"), help="output folder")
     return parser.parse_args()
 
@@ -58,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
     bodies = BodyRenderer(env, ops)
     ops = {name: bodies.render(op) for name, op in ops.items()}
     env.globals["arithmetic"] = partial(arithmetic, ops)
+    if options.few:
+        ops = few(ops, options.few)
     if options.command == "check":
         return check(options, ops)
     for name in options.names:
@@ -70,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.command == "make":
         make_paths = {name: os.path.relpath(path, options.templates.parent)
                       if path.is_relative_to(options.templates) else str(path)
-                      for name, path in paths.items()}
+                      for name, path in paths.items() if name in ops}
         remove_deleted(ops, tree)
         write_index(env, ops, tree, make_paths)
     return 0

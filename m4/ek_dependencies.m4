@@ -146,3 +146,12 @@ AC_DEFUN([EK_OPDIRS], [
     AS_IF([test ! -d "$ek_dir"], [AC_MSG_ERROR([OPDIRS names '$ek_dir', which is no folder])])
   done
 ])
+
+# EK_FEW_OPS: --enable-few-ops.
+AC_DEFUN([EK_FEW_OPS], [
+  AC_ARG_ENABLE([few-ops], [AS_HELP_STRING([--enable-few-ops],
+    [only operations that stand for all kinds and dtypes, for tests of what they share])])
+  AS_IF([test "x$enable_few_ops" = xyes && test "$PYTHON" = :],
+    [AC_MSG_ERROR([--enable-few-ops needs Python 3 with Jinja2: install the package python3-jinja2])])
+  AM_CONDITIONAL([EK_WITH_FEW_OPS], [test "x$enable_few_ops" = xyes])
+])

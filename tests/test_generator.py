@@ -385,6 +385,46 @@ class OutputTest(GeneratorTest):
                 self.assertIn("do not edit", text, name)
 
 
+class FewTest(GeneratorTest):
+    """--few: operations that stand for all."""
+
+    def few(self) -> set[str]:
+        code = self.dir / "tests"
+        code.mkdir(exist_ok=True)
+        (code / "named.c").write_text(
+            '#include "einkorn/ops/named.h"\nconst char *name = "quoted"; /* comment */\n',
+            encoding="utf-8")
+        result = self.make("--few", self.dir)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return {path.stem for path in (self.out / "body").glob("*.h")}
+
+    def test_one_of_those_alike(self) -> None:
+        for name in ("again", "once", "twice"):
+            self.write(GOOD, name)
+        self.assertEqual(self.few(), {"again"})
+        table = (self.out / "table.c").read_text(encoding="utf-8")
+        self.assertIn("ek_op_again", table)
+        self.assertNotIn("ek_op_twice", table)
+
+    def test_every_dtype_and_choice(self) -> None:
+        self.write(GOOD, "again")
+        self.write(GOOD.replace("FLOATS", "REAL"), "more")
+        self.write(GOOD.replace("FLOATS", "FLOATS+INTS"), "none_new")
+        self.write(GOOD.replace('"brief"', '"cuda": False, "brief"'), "off")
+        self.write(GOOD.replace('"brief"', '"out": "b8", "brief"'), "test")
+        self.write(GOOD.replace("{% block body %}x + x{% endblock %}",
+                                "{% block usual %}x < 1{% endblock %}"
+                                "{% block quick %}x{% endblock %}"
+                                "{% block rare %}x + x{% endblock %}"), "usual")
+        self.assertEqual(self.few(), {"again", "more", "off", "test", "usual"})
+
+    def test_what_code_names_and_calls(self) -> None:
+        for name in ("again", "called", "comment", "quoted"):
+            self.write(GOOD, name)
+        self.write(GOOD.replace("x + x{%", "ek_called(x){%"), "named")
+        self.assertEqual(self.few(), {"called", "named", "quoted"})
+
+
 class GoldenTest(GeneratorTest):
     """One toy operation of every family of kinds."""
 
