@@ -18,8 +18,8 @@ from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype
                        Param, Slot, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
-    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_int",
-     "reference_real", "bits", "signless", "cuda", "names"})
+    {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_im",
+     "reference_int", "reference_re", "reference_real", "bits", "signless", "cuda", "names"})
 
 # Keys with a text, and with a list of texts.
 TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "bits", "out", "acc", "any_order", "sums",
@@ -40,7 +40,7 @@ LIBRARIES = {"thinc": "Thinc", "dfdx": "dfdx", "cupy": "CuPy"}
 MAX_INPUTS, MAX_OUTPUTS, MAX_PARAMS = 6, 4, 8
 
 # What gives the results that tests want.
-REFERENCES = ("reference", "reference_int", "reference_real")
+REFERENCES = ("reference", "reference_int", "reference_real", "reference_re", "reference_im")
 
 # A name that operands and parameters may have.
 NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -25,6 +25,11 @@ static inline double ek_fused(ek_dtype t, double a, double b, double c)
     return t == EK_F64 ? fma(a, b, c) : (double)fmaf((float)a, (float)b, (float)c);
 }
 
+/* A complex number. */
+typedef struct ek_number {
+    double re, im;
+} ek_number;
+
 typedef struct ek_op_test {
     const ek_op_info *info;
 
@@ -43,6 +48,10 @@ typedef struct ek_op_test {
      * double precision or rounded once from it; t is the loop's dtype. (null: no such loops) */
     ek_wide (*reference_int[EK_MAX_OUTPUTS])(const ek_wide *in, const double *params, ek_dtype t);
     double (*reference_real[EK_MAX_OUTPUTS])(const double *in, const double *params, ek_dtype t);
+
+    /* The same for complex numbers, part by part; a real result is reference_re's. */
+    double (*reference_re[EK_MAX_OUTPUTS])(const ek_number *in, const double *params, ek_dtype t);
+    double (*reference_im[EK_MAX_OUTPUTS])(const ek_number *in, const double *params, ek_dtype t);
 
     /* Arguments that are hard or special for this operation. */
     int edge_count;

@@ -116,8 +116,8 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
                     "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, in, "
-                    "kind, names, out, outputs, params, reference, reference_int, reference_real, "
-                    "signless, ulp")
+                    "kind, names, out, outputs, params, reference, reference_im, reference_int, "
+                    "reference_re, reference_real, signless, ulp")
 
     def test_switches(self) -> None:
         for key in ("cuda", "signless"):
