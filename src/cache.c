@@ -96,8 +96,24 @@ static inline void push(ek_cache *cache, ek_block *block)
     cache->kept += block->bytes;
 }
 
+static void release(ek_cache *cache, ek_block *list)
+{
+    while (list) {
+        ek_block *next = list->next;
+        cache->device->backend->block_release(cache, list);
+        list = next;
+    }
+}
+
+size_t ek_cache_kept(ek_cache *cache)
+{
+    return cache->kept + ek_shelf_kept(&cache->large);
+}
+
 void ek_cache_shrink(ek_cache *cache, size_t keep)
 {
+    size_t beside = keep > cache->kept ? keep - cache->kept : 0;
+    release(cache, ek_shelf_shrink(&cache->large, beside));
     while (cache->kept > keep)
         cache->device->backend->block_release(cache,
                                               pop(cache, 63 - __builtin_clzll(cache->filled)));
@@ -154,16 +170,17 @@ ek_status ek_cache_alloc(ek_queue *queue, size_t bytes, void **memory)
     ek_block *block = NULL;
     if (EK_UNLIKELY(cache->exposed) && !ek_recording(queue))
         EK_TRY(check_stream("ek_alloc", cache));
-    if (class >= 0) {
-        ek_lock_take(&cache->lock);
+    ek_lock_take(&cache->lock);
+    if (class >= 0)
         block = pop(cache, class);
-        if (block) {
-            cache->allocations++;
-            cache->reused++;
-            count(cache, (int64_t)block->bytes);
-        }
-        ek_lock_give(&cache->lock);
+    else if (!ek_recording(queue))
+        block = ek_shelf_take(&cache->large, bytes, NULL);
+    if (block) {
+        cache->allocations++;
+        cache->reused++;
+        count(cache, (int64_t)block->bytes);
     }
+    ek_lock_give(&cache->lock);
     if (!block)
         EK_TRY(take(queue, class, bytes, &block));
     block->state = EK_BLOCK_USED;
@@ -205,9 +222,10 @@ ek_status ek_cache_free(ek_queue *queue, void *memory)
     block->state = EK_BLOCK_FREE;
     ek_lock_take(&cache->lock);
     count(cache, -(int64_t)block->bytes);
-    if (block->class >= 0 &&
-        (recording || cache->kept + block->bytes <= cache->device->stock.keep ||
-         make_room(cache, block->bytes)))
+    if (block->class < 0)
+        release(cache, ek_shelf_put(&cache->large, block));
+    else if (recording || cache->kept + block->bytes <= cache->device->stock.keep ||
+             make_room(cache, block->bytes))
         push(cache, block);
     else
         backend->block_release(cache, block);

@@ -21,7 +21,7 @@
 
 #include "einkorn/queue.h"
 #include "lock.h"
-#include "stock.h"
+#include "shelf.h"
 
 enum { EK_CACHE_CLASSES = 64 };
 
@@ -30,7 +30,8 @@ typedef struct ek_cache {
     ek_lock lock; /* of what follows */
     ek_block *blocks[EK_CACHE_CLASSES];
     uint64_t filled; /* a bit for each class that has blocks */
-    size_t kept;     /* bytes */
+    size_t kept;     /* bytes of these */
+    ek_shelf large;  /* blocks of no class */
     int32_t hand;    /* the class that is evicted next */
     int64_t in_use;  /* bytes given out less bytes taken back: negative if others give them out */
     int64_t told;    /* what the stock knows of in_use: no less, and not much more */
@@ -54,6 +55,9 @@ ek_status ek_cache_free(ek_queue *queue, void *memory);
 
 /* Counts bytes that the queue gives out, or takes back without keeping them. */
 void ek_cache_count(ek_cache *cache, int64_t bytes);
+
+/* Bytes of free blocks. The caller holds the lock. */
+size_t ek_cache_kept(ek_cache *cache);
 
 /* Gives blocks back, the largest first, until at most `keep` bytes are kept. The caller holds the
  * lock. */

@@ -1,6 +1,7 @@
 /* The list of all caches. */
 #include <stdlib.h>
 
+#include "backend.h"
 #include "cache.h"
 
 ek_lock ek_caches_lock;
@@ -21,6 +22,7 @@ ek_cache *ek_cache_take(ek_device *device, size_t size)
     ek_cache *cache = find_left(device);
     if (!cache && (cache = calloc(1, size))) {
         cache->device = device;
+        ek_shelf_init(&cache->large, device->stock.keep_large);
         cache->bit = UINT64_C(1) << made++ % 64;
         cache->next = ek_caches;
         ek_caches = cache;

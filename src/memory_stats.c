@@ -25,7 +25,7 @@ ek_status ek_memory_stats(ek_device *device, ek_memory_info *info)
         if (cache->device != device)
             continue;
         ek_lock_take(&cache->lock);
-        found.cached += cache->kept;
+        found.cached += ek_cache_kept(cache);
         found.allocations += cache->allocations;
         found.reused += cache->reused;
         ek_lock_give(&cache->lock);

@@ -88,7 +88,8 @@ ek_status ek_stock_empty(ek_device *device, size_t keep)
         ek_lock_take(&cache->lock);
         if (!backend->cache_captured || !backend->cache_captured(cache))
             ek_cache_shrink(cache, keep);
-        keep -= cache->kept < keep ? cache->kept : keep;
+        size_t kept = ek_cache_kept(cache);
+        keep -= kept < keep ? kept : keep;
         ek_lock_give(&cache->lock);
     }
     ek_lock_give(&ek_caches_lock);

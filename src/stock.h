@@ -24,7 +24,7 @@ typedef struct ek_block {
     char *memory;
     size_t bytes;
     ek_block_state state;
-    int32_t class;           /* of its size, see cache.h; -1: larger than what queues keep */
+    int32_t class;           /* of its size, see cache.h; -1: larger than all classes */
     struct ek_cache *owner;  /* of the queue that was given it; null: a program's, or pinned */
     _Atomic(uint64_t) users; /* bits of other queues */
 } ek_block;
@@ -32,8 +32,9 @@ typedef struct ek_block {
 /* What changes on hot paths is not here but in the caches of the queues. */
 typedef struct ek_stock {
     int32_t log_quantum;   /* sizes are multiples of 2^log_quantum */
-    size_t largest;        /* block that a queue keeps */
-    size_t keep;           /* bytes that a queue keeps */
+    size_t largest;        /* block of a class */
+    size_t keep;           /* bytes of such that a queue keeps */
+    size_t keep_large;     /* and of larger ones; 0: they are the backend's to keep */
     _Atomic(size_t) limit; /* of held */
     _Atomic(int64_t) held; /* bytes in use or kept */
     _Atomic(int64_t) in_use, peak;

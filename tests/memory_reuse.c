@@ -76,6 +76,39 @@ START_TEST(caches_are_bounded)
 }
 END_TEST
 
+/* Blocks beyond all classes are kept, too: few, and only for about their size. */
+START_TEST(large_blocks_are_kept)
+{
+    enum { BLOCKS = 6 };
+    static char *memory[BLOCKS];
+    const size_t bytes = 256 * (size_t)MB;
+    ek_queue *queue = fake_queue("cuda");
+    char *first = take(queue, bytes);
+    OK(ek_free(queue, first));
+    int calls = fake.calls(NULL);
+    for (int i = 0; i < 100; i++) {
+        ck_assert_ptr_eq(take(queue, bytes - (size_t)i * 4096), first);
+        OK(ek_free(queue, first));
+    }
+    ck_assert_int_eq(fake.calls(NULL), calls);
+    ck_assert_uint_eq(memory_info(queue).cached, bytes);
+    char *half = take(queue, bytes / 2);
+    ck_assert_uint_eq(memory_info(queue).in_use, bytes / 2);
+    OK(ek_free(queue, half));
+    for (int i = 0; i < BLOCKS; i++)
+        memory[i] = take(queue, bytes);
+    for (int i = 0; i < BLOCKS; i++)
+        OK(ek_free(queue, memory[i]));
+    ck_assert_uint_eq(memory_info(queue).cached, 1024 * (size_t)MB);
+    ck_assert_ptr_eq(take(queue, bytes), memory[BLOCKS - 1]);
+    OK(ek_free(queue, memory[BLOCKS - 1]));
+    OK(ek_memory_trim(ek_queue_device(queue), 300 * (size_t)MB));
+    ck_assert_uint_eq(memory_info(queue).cached, bytes);
+    ek_queue_close(queue);
+    ck_assert_int_eq(fake.alive(), 0);
+}
+END_TEST
+
 START_TEST(peaks)
 {
     ek_queue *queue = fake_queue("cuda"), *other = fake_queue("cuda");
@@ -235,6 +268,7 @@ TCase *reuse_case(void)
     tcase_add_test(reuse, hot_calls_ask_no_driver);
     tcase_add_test(reuse, blocks_fit);
     tcase_add_test(reuse, caches_are_bounded);
+    tcase_add_test(reuse, large_blocks_are_kept);
     tcase_add_test(reuse, peaks);
     tcase_add_test(reuse, wrong_frees);
     tcase_add_test(reuse, memory_outlives_its_queue);

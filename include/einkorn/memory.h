@@ -2,8 +2,8 @@
  * reuse, counted.
  *
  * What is freed on a queue is reused by that queue's next calls without a call of the driver. Other
- * queues get it only when the work that uses it is done. A queue keeps a bounded amount; large
- * blocks go to a pool that all queues of the device share. Nothing here waits for the device,
+ * queues get it only when the work that uses it is done. A queue keeps a bounded amount; the rest
+ * goes to a pool that all queues of the device share. Nothing here waits for the device,
  * except where it is said. */
 #ifndef EINKORN_MEMORY_H
 #define EINKORN_MEMORY_H

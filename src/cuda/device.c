@@ -11,7 +11,7 @@ static const char call[] = "ek_device_open";
 
 /* Bytes of the largest block that a queue keeps for itself, bytes that it keeps in all, and bytes
  * of pinned memory that the device keeps. The driver's pool keeps the rest. */
-enum { LARGEST = 32 << 20, KEEP = 64 << 20, KEEP_PINNED = 512 << 20 };
+enum { LARGEST = 32 << 20, KEEP = 64 << 20, KEEP_LARGE = 1 << 30, KEEP_PINNED = 512 << 20 };
 
 int32_t ek_cuda_count(void)
 {
@@ -92,6 +92,7 @@ ek_status ek_cuda_device_open(int32_t index, ek_device **device)
     fresh->base.stock.log_quantum = 8;
     fresh->base.stock.largest = LARGEST;
     fresh->base.stock.keep = KEEP;
+    fresh->base.stock.keep_large = KEEP_LARGE;
     fresh->base.stock.limit = SIZE_MAX;
     ek_shelf_init(&fresh->pinned, KEEP_PINNED);
     ek_status status = make(fresh, index);
