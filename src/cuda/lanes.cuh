@@ -22,6 +22,8 @@
 #ifndef EK_CUDA_LANES_CUH
 #define EK_CUDA_LANES_CUH
 
+#include <type_traits>
+
 #include "cuda/rows.cuh"
 
 /* What most lanes have in common. Where neighbours are loaded at once, join(a, b) must give the
@@ -214,18 +216,36 @@ EK_INLINE typename Lanes::Lane ek_fold_lanes(typename Lanes::Lane (&lane)[own], 
     return lane[0];
 }
 
+/* Four bytes at a time. */
+template <int bytes> struct alignas(bytes) ek_row_words {
+    uint32_t word[bytes / 4];
+};
+
+/* What neighbours are loaded as: those that are taken word by word as words, or the compiler takes
+ * them apart into bytes that it then puts together again. */
+template <typename Lanes, int wide>
+using ek_loaded = std::conditional_t<Lanes::words && wide % 4 == 0, ek_row_words<wide>,
+                                     ek_row_pack<typename Lanes::In, wide>>;
+
+template <typename Lanes, int wide, typename Source>
+EK_INLINE ek_loaded<Lanes, wide> ek_load_pack(const Source &source, int index)
+{
+    if constexpr (Lanes::words && wide % 4 == 0)
+        return source.words(index);
+    else
+        return source.pack(index);
+}
+
 /* Neighbours, each into the lane at its place. */
 template <typename Lanes, int wide>
 EK_INLINE void ek_take_pack(typename Lanes::Lane *lane,
-                            const ek_row_pack<typename Lanes::In, wide> &pack, int index,
-                            int64_t first, const typename Lanes::Context &context)
+                            const ek_loaded<Lanes, wide> &pack, int index, int64_t first,
+                            const typename Lanes::Context &context)
 {
     if constexpr (Lanes::words && wide % 4 == 0) {
-        uint32_t word[wide / 4];
-        memcpy(word, &pack, sizeof word);
 #pragma unroll
         for (int c = 0; c < wide / 4; c++)
-            Lanes::take4(lane[c], word[c]);
+            Lanes::take4(lane[c], pack.word[c]);
     } else {
 #pragma unroll
         for (int c = 0; c < wide; c++)
@@ -241,14 +261,14 @@ EK_INLINE void ek_take_rows(typename Lanes::Lane (&lane)[own], int k, int n, int
                             const Source &source)
 {
     constexpr int packs = own / wide;
-    ek_row_pack<typename Lanes::In, wide> loaded[ahead][packs];
+    ek_loaded<Lanes, wide> loaded[ahead][packs];
 #pragma unroll
     for (int s = 0; s < ahead; s++) {
 #pragma unroll
         for (int p = 0; p < packs; p++) {
             int index = k + (s * own + p * wide) * group + thread * wide;
             if (all || index + wide <= n)
-                loaded[s][p] = source.pack(index);
+                loaded[s][p] = ek_load_pack<Lanes, wide>(source, index);
         }
     }
 #pragma unroll

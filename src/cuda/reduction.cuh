@@ -50,6 +50,10 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             else
                 return *(const ek_row_pack<In, count> *)(x + i);
         }
+        __device__ __forceinline__ ek_row_words<count> words(int i) const
+        {
+            return *(const ek_row_words<count> *)(x + i);
+        }
         __device__ __forceinline__ In at(int i) const
         {
             return x[i];
@@ -137,7 +141,7 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
         int groups = EK_CUDA_ROWS_THREADS >> shift;
         int64_t first = (int64_t)blockIdx.x * groups * ahead + (threadIdx.x >> shift);
         int64_t count = plane.outer * plane.inner;
-        ek_row_pack<In, width> loaded[ahead][packs];
+        ek_loaded<Lanes, width> loaded[ahead][packs];
         Context context[ahead];
 #pragma unroll
         for (int r = 0; r < ahead; r++) {
@@ -151,7 +155,7 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             for (int p = 0; p < packs; p++) {
                 int index = (p * group + thread) * width;
                 if (index < n)
-                    loaded[r][p] = x.pack(index);
+                    loaded[r][p] = ek_load_pack<Lanes, width>(x, index);
             }
         }
 #pragma unroll
