@@ -43,15 +43,17 @@ MOST_SETS = 2000  # of operands; smaller ones are not timed cold
 
 # Our operations, and the peers' functions that do the same.
 SAME = ("abs", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh",
-        "sqrt", "sin", "cos", "maximum", "minimum", "sum", "mean", "argmax", "argmin", "var", "std",
-        "any", "all", "count_nonzero", "cumsum", "cumprod", "where")
+        "arcsinh", "arccosh", "arctanh", "sqrt", "sin", "cos", "maximum", "minimum", "sum", "mean",
+        "argmax", "argmin", "var", "std", "any", "all", "count_nonzero", "cumsum", "cumprod",
+        "where")
 NUMPY = {name: name for name in SAME} | {
     "abs": "absolute", "neg": "negative", "relu": "maximum", "add": "add", "sub": "subtract",
     "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "lt": "less",
     "le": "less_equal", "max": "amax", "min": "amin", "gemm": "matmul", "gemm_exact": "matmul",
     "cummax": "maximum.accumulate", "cummin": "minimum.accumulate", "norm2": "linalg.norm",
 }
-CUPYX = {"sigmoid": "expit", "erf": "erf", "exp10": "exp10", "softmax": "softmax",
+CUPYX = {"sigmoid": "expit", "erf": "erf", "exp10": "exp10", "logit": "logit",
+         "log_expit": "log_expit", "softmax": "softmax",
          "log_softmax": "log_softmax", "logsumexp": "logsumexp"}
 TORCH = {name: name for name in SAME} | {
     "neg": "neg", "sigmoid": "sigmoid", "erf": "erf", "relu": "clamp_min", "add": "add",
@@ -59,6 +61,7 @@ TORCH = {name: name for name in SAME} | {
     "max": "amax", "min": "amin", "softmax": "softmax", "log_softmax": "log_softmax",
     "gemm": "matmul", "gemm_exact": "matmul", "cummax": "cummax", "cummin": "cummin",
     "logsumexp": "logsumexp", "norm2": "linalg.vector_norm", "gelu": "_C._nn.gelu",
+    "softplus": "_C._nn.softplus", "log_expit": "nn.functional.logsigmoid", "logit": "logit",
     "layer_norm": "nn.functional.layer_norm", "rms_norm": "nn.functional.rms_norm",
     "fma": "addcmul",
 }
@@ -70,13 +73,15 @@ ALONG = {"softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin"}  # a
 GEMM = {"gemm", "gemm_exact"}  # of square matrices
 MOVE = {"copy", "cast"}
 SHIFT = 1000  # of a roll; how far makes no difference to anyone
-POSITIVE = {"log", "log2", "log10", "log1p", "sqrt", "pow"}  # where these functions are numbers
+# Functions that are numbers for positive arguments only, or mostly.
+POSITIVE = {"log", "log2", "log10", "log1p", "arccosh", "logit", "sqrt", "pow"}
 RESULT = {"argmax": "i64", "argmin": "i64", "count_nonzero": "i64", "any": "b8", "all": "b8"}
 
 # Functions that make their result anew: they take no out=.
 FRESH = {"numpy": {"norm2", "count_nonzero", "where", "roll"},
          "cupy": {"norm2", "count_nonzero", "where", "roll", "softmax", "log_softmax", "logsumexp"},
-         "torch": {"roll", "count_nonzero", "cummax", "cummin", "layer_norm", "rms_norm"}}
+         "torch": {"roll", "log_expit", "count_nonzero", "cummax", "cummin", "layer_norm",
+                   "rms_norm"}}
 
 
 def dtypes_of(case: Case) -> tuple[str, str]:
