@@ -104,6 +104,46 @@ static ek_status measure_layout(gpu *g, const layout *l, bool out)
     return EK_OK;
 }
 
+/* ---- what scattered elements cost the host whatever is done with them: each brings a line */
+
+typedef struct scattered {
+    gpu *gpu;
+    int64_t count, apart; /* elements */
+} scattered;
+
+static ek_status touch(void *context, int64_t times, double *ns)
+{
+    const scattered *s = context;
+    const float *from = s->gpu->pinned;
+    float *to = s->gpu->pageable;
+    double start = clock_ns();
+    for (int64_t i = 0; i < times; i++) {
+#    pragma omp parallel for num_threads(ek_queue_threads(s->gpu->queue))
+        for (int64_t at = 0; at < s->count; at++)
+            to[at] = from[at * s->apart];
+    }
+    *ns = clock_ns() - start;
+    return EK_OK;
+}
+
+static ek_status copy_touched(void *context, int64_t times, double *ns)
+{
+    return plain(((scattered *)context)->gpu, times, ns);
+}
+
+static ek_status measure_scattered(gpu *g, const char *what, int64_t count, int64_t apart)
+{
+    result r = {.device = "cuda", .beside = "cuMemcpyAsync of as many", .goal = GOAL_NONE};
+    scattered s = {g, count, apart};
+    g->far.data = g->pinned;
+    g->bytes = (size_t)count * sizeof(float);
+    g->out = false;
+    snprintf(r.what, sizeof r.what, "the host's own reading of %s", what);
+    EK_TRY(measure(touch, copy_touched, &s, 16, &r.time));
+    overhead_add(&r);
+    return EK_OK;
+}
+
 /* ---- beside compute */
 
 enum { EXPS = 60, EXP_SIZE = LARGE / 4 };
@@ -170,6 +210,8 @@ static ek_status measure_gpu(gpu *g)
         EK_TRY(measure_layout(g, &layouts[i], false));
         EK_TRY(measure_layout(g, &layouts[i], true));
     }
+    EK_TRY(measure_scattered(g, "a column of 4096", 16384, ROW));
+    EK_TRY(measure_scattered(g, "every 16th of 256 MB", LARGE / 64, 16));
     EK_TRY(measure_overlap(g, true));
     return measure_overlap(g, false);
 }
