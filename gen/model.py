@@ -409,6 +409,15 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A part of a body that CPU kernels run over a block before they begin the next part."""
+
+    text: str
+    takes: tuple[str, ...]  # what the stage before gave
+    gives: tuple[str, ...]  # nothing: it returns the result
+
+
+@dataclass(frozen=True)
 class Body:
     """A body function, ready to print: `ek_body_<op>_<key>`, or `ek_<slot>_<op>_<key>`."""
 
@@ -417,6 +426,7 @@ class Body:
     args: tuple[tuple[str, str], ...]  # name, C type
     text: str  # an expression if it has no semicolon, else statements
     sets: bool = False  # statements that set the members of `out`, a struct of results
+    stages: tuple[Stage, ...] = ()  # the same text in parts, if the template says where to part it
 
 
 @dataclass(frozen=True)
@@ -466,6 +476,22 @@ class Op:
     def has_quick(self) -> bool:
         """True if some loop has a quick way for usual arguments."""
         return any(self.has("usual", loop) for loop in self.loops)
+
+    @property
+    def called_early(self) -> list[Body]:
+        """Bodies that one before them calls: another dtype's."""
+        return [late for i, late in enumerate(self.bodies)
+                if any(f"{late.name}(" in early.text for early in self.bodies[:i])]
+
+    def main(self, loop: Loop) -> Body | None:
+        """What CPU kernels run over a block of usual elements; None if the operation has no bodies."""
+        names = [f"ek_{slot}_{self.name}_{loop.key}" for slot in ("quick", "body")]
+        return next((b for name in names for b in self.bodies if b.name == name), None)
+
+    def in_blocks(self, loop: Loop) -> bool:
+        """True if CPU kernels run this loop block by block."""
+        main = self.main(loop)
+        return main is not None and bool(main.stages or self.has("usual", loop))
 
     def widened(self, loop: Loop) -> Loop | None:
         """The loop with f32 for the half types, if these only are converted on the way in and out.

@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import nodes
 
 from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype, Kind, Loop, Op,
-                       Param, Slot, dtype_by_rule, elementwise_slots)
+                       Param, Slot, Stage, dtype_by_rule, elementwise_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_im",
@@ -56,6 +56,7 @@ NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*
 PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex", "larger", "smaller", "mulhi"})
 
 CALL = re.compile(r"\bek_([a-z][a-z0-9_]*)\(")
+THEN = re.compile(r"^ *ek_then\(([\w, ]+)\);\n", re.MULTILINE)
 
 
 class TemplateError(Exception):
@@ -388,11 +389,13 @@ class BodyRenderer:
                         raise TemplateError(f"{op.path}:1: block '{slot.name}' is missing for "
                                             f"dtype {loop.name}")
                     continue
+                text = self._resolve(op, loop, text, calls)
                 results = f"ek_results_{op.name}_{loop.key}"
                 bodies[name] = Body(
                     name, results if slot.result == "results" else loop.c(slot.result),
                     tuple((arg, loop.c(which)) for arg, which in slot.args),
-                    self._resolve(op, loop, text, calls), slot.result == "results" and ";" in text)
+                    THEN.sub("", text), slot.result == "results" and ";" in text,
+                    self._stages(op, slot, text))
         return replace(op, bodies=tuple(bodies.values()), calls=tuple(sorted(calls - {op.name})))
 
     def _text(self, op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
@@ -412,6 +415,25 @@ class BodyRenderer:
         return "\n".join(lines).strip()
 
     @staticmethod
+    def _stages(op: Op, slot: Slot, text: str) -> tuple[Stage, ...]:
+        """The parts of a body between the lines ek_then(...);"""
+        if "ek_then" not in text:
+            return ()
+        if op.kind.slots is not None or not op.kind.table or slot.name not in ("quick", "body"):
+            raise TemplateError(f"{op.path}:1: ek_then in '{slot.name}': only 'quick' and 'body' of "
+                                "elementwise operations have stages")
+        if op.params or len(op.outputs) > 1:
+            raise TemplateError(f"{op.path}:1: ek_then in '{slot.name}': operations with parameters "
+                                "or several outputs have no stages")
+        texts, given = THEN.split(text)[::2], THEN.findall(text)
+        if any("ek_then" in part for part in texts):
+            raise TemplateError(f"{op.path}:1: ek_then in '{slot.name}': must be a line of its own, "
+                                "'ek_then(name, ...);'")
+        names = [(), *(tuple(re.findall(r"\w+", line)) for line in given), ()]
+        return tuple(Stage(part.strip("\n"), takes, gives)
+                     for part, takes, gives in zip(texts, names, names[1:]))
+
+    @staticmethod
     def _chosen(op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
         """The body of an operation that says what is usual."""
         sees = ", ".join(arg for arg, _ in slot.args)
@@ -428,7 +450,7 @@ class BodyRenderer:
             name = match.group(1)
             if name in PRIMITIVES:
                 return f"ek_body_{name}_{loop.t.compute.name}("
-            if name.startswith(("load_", "store_", "quick_", "rare_", "usual_")):
+            if name == "then" or name.startswith(("load_", "store_", "quick_", "rare_", "usual_")):
                 return match.group(0)
             if name.startswith("body_"):  # of the dtype that it names
                 called = name[len("body_"):].rpartition("_")[0]

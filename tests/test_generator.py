@@ -204,6 +204,17 @@ class ErrorsTest(GeneratorTest):
         self.refuse(GOOD.replace("x + x{%", "ek_thrice(x){%"), 1,
                     "body calls ek_thrice, which is no operation")
 
+    def test_then(self) -> None:
+        staged = GOOD.replace("x + x{%", "\n${T} a = x + x;\nek_then(a);\nreturn a;\n{%")
+        self.refuse(staged.replace("ek_then(a)", "ek_then(a + 1)"), 1,
+                    "ek_then in 'body': must be a line of its own, 'ek_then(name, ...);'")
+        self.refuse(staged.replace('"unary"', '"function"').replace(
+            '"brief"', '"args": ["x"], "brief"'), 1,
+                    "ek_then in 'body': only 'quick' and 'body' of elementwise operations have stages")
+        param = '"params": {"p": {"type": "real", "default": 1, "brief": "x"}}'
+        self.refuse(staged.replace('"brief"', f'{param}, "brief"'), 1,
+                    "ek_then in 'body': operations with parameters or several outputs have no stages")
+
     def test_undefined_value(self) -> None:
         self.refuse(GOOD.replace("x + x{%", "x + ${two}{%"), 1,
                     "block 'body': 'two' is undefined")
