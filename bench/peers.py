@@ -51,6 +51,10 @@ NUMPY = {name: name for name in SAME} | {
     "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "lt": "less",
     "le": "less_equal", "max": "amax", "min": "amin", "gemm": "matmul", "gemm_exact": "matmul",
     "cummax": "maximum.accumulate", "cummin": "minimum.accumulate", "norm2": "linalg.norm",
+    "clamp": "clip", "relu_k": "clip", "hard_tanh": "clip", "add_scalar": "add",
+    "sub_scalar": "subtract", "mul_scalar": "multiply", "div_scalar": "true_divide",
+    "frexp": "frexp", "modf": "modf", "divmod": "divmod", "isclose": "isclose",
+    "nan_to_num": "nan_to_num",
 }
 CUPYX = {"sigmoid": "expit", "erf": "erf", "exp10": "exp10", "logit": "logit",
          "log_expit": "log_expit", "softmax": "softmax",
@@ -63,10 +67,14 @@ TORCH = {name: name for name in SAME} | {
     "logsumexp": "logsumexp", "norm2": "linalg.vector_norm", "gelu": "_C._nn.gelu",
     "softplus": "_C._nn.softplus", "log_expit": "nn.functional.logsigmoid", "logit": "logit",
     "layer_norm": "nn.functional.layer_norm", "rms_norm": "nn.functional.rms_norm",
-    "fma": "addcmul",
+    "fma": "addcmul", "clamp": "clamp", "relu_k": "clamp", "hard_tanh": "clamp",
+    "add_scalar": "add", "sub_scalar": "sub", "mul_scalar": "mul", "div_scalar": "div",
+    "leaky_relu": "_C._nn.leaky_relu", "hard_sigmoid": "_C._nn.hardsigmoid", "frexp": "frexp",
+    "isclose": "isclose", "nan_to_num": "nan_to_num", "axpy": "add",
 }
-BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "pow", "eq", "lt", "le"}
-COMPARISON = {"eq", "lt", "le"}
+BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "pow", "eq", "lt", "le", "divmod",
+          "isclose", "axpy"}
+COMPARISON = {"eq", "lt", "le", "isclose"}
 REDUCTION = {"sum", "mean", "max", "min", "argmax", "argmin", "var", "std", "norm2", "logsumexp",
              "any", "all", "count_nonzero"}
 ALONG = {"softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin"}  # an axis
@@ -77,11 +85,20 @@ SHIFT = 1000  # of a roll; how far makes no difference to anyone
 POSITIVE = {"log", "log2", "log10", "log1p", "arccosh", "logit", "sqrt", "pow"}
 RESULT = {"argmax": "i64", "argmin": "i64", "count_nonzero": "i64", "any": "b8", "all": "b8"}
 
+# What the peers' functions take after the arrays.
+SCALARS = {"relu": (0,), "clamp": (0, 1), "relu_k": (0, 6), "hard_tanh": (-1, 1),
+           "add_scalar": (1.5,), "sub_scalar": (1.5,), "mul_scalar": (1.5,), "div_scalar": (1.5,),
+           "leaky_relu": (0.05,)}
+
+# Operations of two outputs, and the dtype of the second one if it is another.
+SEVERAL = {"frexp": "i32", "modf": "", "divmod": ""}
+
 # Functions that make their result anew: they take no out=.
-FRESH = {"numpy": {"norm2", "count_nonzero", "where", "roll"},
-         "cupy": {"norm2", "count_nonzero", "where", "roll", "softmax", "log_softmax", "logsumexp"},
+FRESH = {"numpy": {"norm2", "count_nonzero", "where", "roll", "isclose", "nan_to_num"},
+         "cupy": {"norm2", "count_nonzero", "where", "roll", "softmax", "log_softmax", "logsumexp",
+                  "isclose", "nan_to_num"},
          "torch": {"roll", "log_expit", "count_nonzero", "cummax", "cummin", "layer_norm",
-                   "rms_norm"}}
+                   "rms_norm", "isclose"}}
 
 
 def dtypes_of(case: Case) -> tuple[str, str]:
@@ -202,10 +219,13 @@ class Peer(ABC):
         if function is None or not {target, *sources} <= self.dtypes.keys():
             return None
         inputs = [self.input(case, i, dtype) for i, dtype in enumerate(sources)]
-        if case.op == "relu":
-            inputs.append(0)
+        inputs += SCALARS.get(case.op, ())
         if case.op in FRESH[self.name]:
             return partial(function, *inputs)
+        if case.op in SEVERAL:
+            results = [self.dtypes[dtype] for dtype in (target, SEVERAL[case.op] or target)]
+            return partial(function, *inputs, out=tuple(self.empty(output_shape(case), dtype)
+                                                        for dtype in results))
         return partial(function, *inputs, out=self.empty(output_shape(case), self.dtypes[target]))
 
     def ns(self, call: Call) -> float:
@@ -235,7 +255,8 @@ class NumPy(Peer):
         self.version = str(self.module.__version__)
         if name == "numpy":
             self.module.seterr(all="ignore")
-        names = {"b8": "bool", "i64": "int64", "f16": "float16", "f32": "float32", "f64": "float64"}
+        names = {"b8": "bool", "i32": "int32", "i64": "int64", "f16": "float16", "f32": "float32",
+                 "f64": "float64"}
         self.dtypes = {ours: self.module.dtype(theirs) for ours, theirs in names.items()}
 
     def function(self, case: Case) -> Optional[Callable[..., object]]:
@@ -315,7 +336,8 @@ class PyTorch(Peer):
         self.version = str(torch.__version__)
         self.module = torch
         self.device = device
-        self.dtypes = {"b8": torch.bool, "i64": torch.int64, "f16": torch.float16,
+        self.dtypes = {"b8": torch.bool, "i32": torch.int32, "i64": torch.int64,
+                       "f16": torch.float16,
                        "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
         if device == "cuda":
             self.start = torch.cuda.Event(enable_timing=True)

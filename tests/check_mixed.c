@@ -14,6 +14,7 @@
 #include "einkorn/ops/copy.h"
 #include "einkorn/ops/cumsum.h"
 #include "einkorn/ops/fill.h"
+#include "einkorn/ops/frexp.h"
 #include "einkorn/ops/gemm_exact.h"
 #include "einkorn/ops/layer_norm.h"
 #include "einkorn/ops/softmax.h"
@@ -567,6 +568,36 @@ START_TEST(fallback_of_any_layout)
 END_TEST
 
 /* Whether operands may be elsewhere is the other option's business. */
+/* Several outputs, one of them in place of an input; outputs that overlap each other are refused as
+ * they are where the operation has a kernel. */
+START_TEST(fallback_of_several_outputs)
+{
+    operands o = open_operands();
+    view_operands(&o);
+    kernelless frexp;
+    without_cuda(&ek_op_frexp.info, &frexp);
+    EK_MUST(ek_queue_set_options(o.queue, EK_FALLBACK));
+    for (int i = 0; i < 6; i++)
+        o.x[i] = (float)(1 << i) * 1.5f;
+    ek_array exponent = ek_array_view(o.x + 6, EK_I32, ek_queue_device(o.queue), 2, o.shape);
+    const ek_array *in[] = {&o.near};
+    EK_MUST(ek_apply(o.queue, &frexp.info, in, 0, NULL, (ek_array *[]){&o.near, &exponent}));
+    for (int i = 0; i < 6; i++) {
+        int32_t found;
+        memcpy(&found, o.x + 6 + i, sizeof found);
+        ck_assert_float_eq(o.x[i], 0.75f);
+        ck_assert_int_eq(found, i + 1);
+    }
+    exponent.data = o.x;
+    EK_MUST_REFUSE(ek_apply(o.queue, &frexp.info, in, 0, NULL,
+                            (ek_array *[]){&o.near, &exponent}),
+                   EK_OVERLAP, "mantissa at");
+    ck_assert_float_eq(o.x[0], 0.75f);
+    ck_assert_int_eq(ek_fallback_count(o.queue), 1);
+    close_operands(&o);
+}
+END_TEST
+
 START_TEST(fallback_refuses)
 {
     operands o = open_operands();
@@ -649,6 +680,7 @@ static Suite *mixed_suite(void)
     TCase *fallback = tcase_create("fallback");
     tcase_add_test(fallback, fallback_is_asked_for);
     tcase_add_test(fallback, fallback_of_any_layout);
+    tcase_add_test(fallback, fallback_of_several_outputs);
     tcase_add_test(fallback, fallback_refuses);
     tcase_add_test(fallback, fallback_waits_for_pinned_inputs);
     suite_add_tcase(suite, fallback);

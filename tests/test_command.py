@@ -240,6 +240,22 @@ class Run(CommandTest):
             with self.subTest(dtype=dtype):
                 self.assertEqual(self.run_op("copy", path), (descr, (4,), self.data(dtype)))
 
+    def test_params_and_outputs(self) -> None:
+        path = self.write("in.npy", npy("<f4", (4,), struct.pack("<4f", -3, 0.5, 2, 6)))
+        self.assertEqual(self.run_op("clamp", "-p", "min=-1", "-p", "max=2.5", path),
+                         ("<f4", (4,), struct.pack("<4f", -1, 0.5, 2, 2.5)))
+        mantissa, exponent = self.dir / "mantissa.npy", self.dir / "exponent.npy"
+        self.command("run", "frexp", path, "-o", mantissa, "-o", exponent)
+        self.assertEqual(parse(mantissa.read_bytes()),
+                         ("<f4", (4,), struct.pack("<4f", -0.75, 0.5, 0.5, 0.75)))
+        self.assertEqual(parse(exponent.read_bytes()), ("<i4", (4,), struct.pack("<4i", 2, 0, 2, 3)))
+        self.refuse("run", "frexp", path, says="1 output files given: it has 2 outputs")
+        self.refuse("run", "isclose", "-p", "rtol=-1", path, path,
+                    says="ek_isclose: rtol is -1: must be 0 or larger")
+        whole = self.write("whole.npy", npy("<i4", (2,), struct.pack("<2i", 1, 2)))
+        self.refuse("run", "add_scalar", "-p", "s=0.5", whole,
+                    says="ek_add_scalar: s is 0.5: must be a number that i32 holds")
+
     def test_bfloat16_by_name(self) -> None:
         path = self.write("in.npy", npy("bfloat16", (4,), self.data("bf16")))
         self.assertEqual(self.run_op("copy", path), ("<V2", (4,), self.data("bf16")))

@@ -129,13 +129,20 @@ void problem_vary(problem *p)
     }
 }
 
+double problem_number_of(const ek_op_info *op, const ek_param *param)
+{
+    int32_t k = 0;
+    while (strcmp(op->params[k].name, param->name) != 0)
+        k++;
+    return strcmp(op->params[k].type, "real") == 0 ? param->real : (double)param->integer;
+}
+
 double problem_number(const problem *p, int32_t param)
 {
     const ek_param_info *info = &p->op->params[param];
     for (int32_t i = 0; i < p->param_count; i++) {
         if (strcmp(p->params[i].name, info->name) == 0)
-            return strcmp(info->type, "real") == 0 ? p->params[i].real
-                                                   : (double)p->params[i].integer;
+            return problem_number_of(p->op, &p->params[i]);
     }
     return info->standard;
 }

@@ -60,6 +60,9 @@ int64_t problem_output_size(const ek_output *output);
  * defaults. */
 void problem_vary(problem *p);
 
+/* A parameter that is a number. */
+double problem_number_of(const ek_op_info *op, const ek_param *param);
+
 /* The number that a parameter of the operation has in the problem: its own, or the default. */
 double problem_number(const problem *p, int32_t param);
 

@@ -269,11 +269,24 @@ static void note_error(verifier *v, const call *c, const output *out, const ek_a
     }
 }
 
+/* The parameters as the loop has them: half and single precision round them. */
+static int32_t rounded_params(const problem *p, ek_param *params)
+{
+    for (int32_t i = 0; i < p->op->param_count; i++) {
+        double number = problem_number(p, i);
+        params[i] = (ek_param){.name = p->op->params[i].name,
+                               .real = (double)(float)number,
+                               .integer = (int64_t)number};
+    }
+    return p->op->param_count;
+}
+
 static ek_status apply_precisely(verifier *v, const call *c, const ek_loop *loop, precise *wide)
 {
     const problem *p = c->p;
     const ek_array *in[EK_MAX_INPUTS];
     ek_array *out[EK_MAX_OUTPUTS];
+    ek_param params[EK_MAX_PARAMS];
     for (int32_t i = 0; i < p->op->inputs; i++) {
         in[i] = &c->in[i].view;
         if (loop->in[i] == p->loop->in[i])
@@ -288,7 +301,7 @@ static ek_status apply_precisely(verifier *v, const call *c, const ek_loop *loop
         out[i] = &wide->out[i];
         EK_TRY(ek_array_alloc(v->precise, (ek_dtype)loop->out[i], of->ndim, of->shape, out[i]));
     }
-    EK_TRY(ek_apply(v->precise, p->op, in, p->param_count, p->params, out));
+    EK_TRY(ek_apply(v->precise, p->op, in, rounded_params(p, params), params, out));
     for (int32_t i = 0; i < p->op->outputs; i++) {
         if (compare_measures(c->out[i].of.dtype) && loop->out[i] == EK_F64)
             note_error(v, c, &c->out[i], out[i]);
