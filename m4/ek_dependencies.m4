@@ -30,7 +30,7 @@ AC_DEFUN([EK_CUDA], [
   AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch="75 80 90 ..."],
     [GPU architectures to compile for (default: those of 75 80 86 89 90 100 120 that nvcc knows)])],
     [], [with_cuda_arch=])
-  ek_cuda=0 ek_sm_90=0 ek_clusters=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH= EK_NVCC_COMPRESS=
+  ek_cuda=0 ek_sm_90=0 ek_clusters=0 NVCC= EK_CUDA_CFLAGS= EK_NVCC_ARCH= EK_NVCC_COMPRESS= EK_NVCC_SPLIT=
   AS_IF([test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda],
       [yes|check], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
@@ -78,6 +78,8 @@ AC_DEFUN([EK_CUDA], [
     # earlier releases of nvcc would ask for a newer driver than their own.
     AS_IF(["$NVCC" --version 2>/dev/null | grep -q 'release @<:@2-9@:>@@<:@0-9@:>@\|release 1@<:@3-9@:>@'],
       [EK_NVCC_COMPRESS=--compress-mode=size])
+    # A file is compiled by two processors, or a reduction's edit would wait for one.
+    AS_IF(["$NVCC" --help 2>/dev/null | grep -q '[[-]]-split-compile'], [EK_NVCC_SPLIT=--split-compile=2])
     EK_CUDA_SUMMARY="$NVCC, architectures $with_cuda_arch"
   ])
   AC_DEFINE_UNQUOTED([EK_HAVE_CUDA], [$ek_cuda], [1 if CUDA kernels are built])
@@ -89,6 +91,7 @@ AC_DEFUN([EK_CUDA], [
   AC_SUBST([EK_CUDA_CFLAGS])
   AC_SUBST([EK_NVCC_ARCH])
   AC_SUBST([EK_NVCC_COMPRESS])
+  AC_SUBST([EK_NVCC_SPLIT])
   AM_CONDITIONAL([EK_WITH_CUDA], [test $ek_cuda = 1])
 ])
 
