@@ -9,7 +9,7 @@ from pathlib import Path
 from gen.model import Loop, Op
 
 # Where hand-written code names operations: by their headers, or in quotes to look them up.
-SOURCES = ("src", "tests", "tools")
+SOURCES = ("examples", "src", "tests", "tools")
 NAMED = re.compile(r'einkorn/ops/([a-z][a-z0-9_]*)\.h|"([a-z][a-z0-9_]*)"')
 
 
