@@ -21,7 +21,8 @@
 #   peers       PyTorch and CuPy on the rows of bench
 #   examples    digits on every device, inputs from either side, a pipeline of threads: same results
 #   check       the test programs, on the GPU
-#   sanitize    compute-sanitizer: memory errors and races of a few operations
+#   sanitize    compute-sanitizer: memory errors, uninitialised memory and races of a few
+#               operations, copies, memory, threads and programs
 #
 # These are the steps by default. On request:
 #
@@ -125,19 +126,47 @@ step_exhaustive() {
     write exhaustive.json "$einkorn" verify --device cuda --exhaustive --dtype f32 --json
 }
 
-# Driver calls that fail are not reported: cuPointerGetAttribute tells pageable memory by failing.
+# sanitize TOOL [VAR=VALUE...] PROGRAM...: in the background, into a log of its own. Driver calls
+# that fail are not reported: cuPointerGetAttribute tells pageable memory by failing.
+sanitize() {
+    local tool=$1 variables=()
+    shift
+    while [[ $1 == *=* ]]; do variables+=("$1") && shift; done
+    logs+=("$(mktemp)")
+    {
+        echo "-- $tool" "${variables[@]}" "${@##*/}"
+        ours "${variables[@]}" EK_TEST_DEVICE=cuda CK_FORK=no timeout -k 2 90 compute-sanitizer \
+            --tool "$tool" --report-api-errors no --error-exitcode 9 "$@"
+    } >"${logs[-1]}" 2>&1 &
+    workers+=($!)
+}
+
 # Small arrays of one dtype: everything is many times slower under these tools. Races are a matter
 # of shared memory, which only some kernels have.
 step_sanitize() {
-    local status=0
-    echo "-- memcheck"
-    ours timeout --foreground 60 compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
-        "$einkorn" verify --device cuda --dtype f32 \
-        exp add where cast sum argmax var softmax layer_norm cumsum gemm_exact || status=1
-    echo "-- racecheck"
-    ours timeout --foreground 60 compute-sanitizer --tool racecheck --error-exitcode 9 \
-        "$einkorn" verify --device cuda --dtype f32 \
-        sum argmax var softmax layer_norm cumsum gemm_exact || status=1
+    local status=0 workers=() logs=() i tests=$carry/tests
+    local verify=("$einkorn" verify --device cuda --dtype f32)
+    local operations=(exp add where cast sum argmax var softmax layer_norm cumsum gemm_exact)
+    sanitize memcheck "${verify[@]}" "${operations[@]}"
+    sanitize initcheck "${verify[@]}" "${operations[@]}"
+    sanitize racecheck "${verify[@]}" "${operations[@]:4}"
+    sanitize memcheck "$tests/check_memory"
+    sanitize initcheck "$tests/check_memory"
+    sanitize memcheck CK_RUN_CASE=host "$tests/check_copy"
+    sanitize initcheck CK_RUN_CASE=host "$tests/check_copy"
+    sanitize racecheck CK_RUN_CASE=host "$tests/check_copy"
+    sanitize memcheck "$tests/check_threads"
+    sanitize initcheck CK_RUN_CASE=stress "$tests/check_threads"
+    sanitize initcheck CK_RUN_CASE=streams "$tests/check_threads"
+    sanitize racecheck CK_RUN_CASE=sharing "$tests/check_threads"
+    sanitize memcheck "$tests/check_programs"
+    sanitize initcheck CK_RUN_CASE=programs "$tests/check_programs"
+    sanitize racecheck CK_RUN_CASE=programs "$tests/check_programs"
+    for i in "${!workers[@]}"; do
+        wait "${workers[i]}" || status=1
+        cat "${logs[i]}"
+        rm -f "${logs[i]}"
+    done
     return "$status"
 }
 
@@ -202,7 +231,7 @@ words_of() {
     esac
 }
 
-export -f ours write step_env step_check step_verify step_exhaustive step_sanitize step_bench \
+export -f ours write sanitize step_env step_check step_verify step_exhaustive step_sanitize step_bench \
     step_overhead step_peers step_cpu step_examples
 bench=${bench:-$out}
 export out bench carry einkorn python libraries

@@ -232,9 +232,12 @@ static void leave(void)
 
 /* ---- tests */
 
+static const ek_dtype dtypes[] = {EK_F32, EK_U8, EK_I16, EK_F64, EK_C128};
+
+enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+
 START_TEST(host_and_device)
 {
-    static const ek_dtype dtypes[] = {EK_U8, EK_I16, EK_F32, EK_F64, EK_C128};
     ek_queue *queue = open_queue(device_name());
     ek_dtype dtype = dtypes[_i];
     int looked = 0;
@@ -480,12 +483,16 @@ END_TEST
 static Suite *copy_suite(void)
 {
     Suite *suite = suite_create("copy");
-    TCase *host = tcase_create("host");
+    /* In two parts, of which slow tools (bench/run-gpu.sh) take the first. */
+    TCase *host = tcase_create("host"), *sizes = tcase_create("sizes");
     tcase_set_timeout(host, 120);
-    tcase_add_loop_test(host, host_and_device, 0, 5);
+    tcase_add_loop_test(host, host_and_device, 0, 1);
     tcase_add_test(host, small_arrays_do_not_wait);
     tcase_add_test(host, threads_copy_at_once);
     suite_add_tcase(suite, host);
+    tcase_set_timeout(sizes, 120);
+    tcase_add_loop_test(sizes, host_and_device, 1, DTYPES);
+    suite_add_tcase(suite, sizes);
     if (ek_testing_gpu())
         return suite;
     TCase *devices = tcase_create("devices");

@@ -70,12 +70,25 @@ static int calls_since(const snapshot *before, int i)
     return strcmp(fake.entry(i), "cuLaunchKernelEx") == 0 ? 0 : calls;
 }
 
+/* The entry whose name is next in the alphabet; -1: none. The driver lists them as they are first
+ * called, which is another order with every operation that is new. */
+static int next_entry(const char *name)
+{
+    int next = -1;
+    for (int i = 0; fake.entry(i); i++) {
+        if (strcmp(fake.entry(i), name) > 0 &&
+            (next < 0 || strcmp(fake.entry(i), fake.entry(next)) < 0))
+            next = i;
+    }
+    return next;
+}
+
 static asked describe(const snapshot *before)
 {
     asked asked = {"nothing"};
     char *text = asked.text;
     size_t used = 0;
-    for (int i = 0; fake.entry(i); i++) {
+    for (int i = next_entry(""); i >= 0; i = next_entry(fake.entry(i))) {
         int calls = calls_since(before, i);
         if (calls == 0)
             continue;
@@ -86,6 +99,20 @@ static asked describe(const snapshot *before)
         ck_assert_uint_lt(used, TEXT);
     }
     return asked;
+}
+
+/* In the alphabet's order, once. */
+static void add_name(row *row, const char *name)
+{
+    int at = 0;
+    while (at < row->count && strcmp(row->names[at], name) < 0)
+        at++;
+    if (at < row->count && strcmp(row->names[at], name) == 0)
+        return;
+    ck_assert_int_lt(row->count, MOST_NAMES);
+    memmove(&row->names[at + 1], &row->names[at], (size_t)(row->count - at) * sizeof *row->names);
+    row->names[at] = name;
+    row->count++;
 }
 
 static void note(ek_driver_table *table, const char *kind, const char *name, const char *current,
@@ -102,12 +129,7 @@ static void note(ek_driver_table *table, const char *kind, const char *name, con
         rows[i] = (row){.kind = kind, .current = current, .asked = *asked};
         table->count++;
     }
-    for (int k = 0; k < rows[i].count; k++) {
-        if (strcmp(rows[i].names[k], name) == 0)
-            return;
-    }
-    ck_assert_int_lt(rows[i].count, MOST_NAMES);
-    rows[i].names[rows[i].count++] = name;
+    add_name(&rows[i], name);
 }
 
 void ek_driver_count(ek_driver_table *table, const char *kind, const char *name,

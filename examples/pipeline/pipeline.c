@@ -102,23 +102,36 @@ static void *prepare(void *argument)
     return NULL;
 }
 
+/* A thread gives its queue two batches, so that the device goes on to the next at once, and takes
+ * another only when the first is done: otherwise the threads that are quick to wake take nearly all
+ * there are, and the device finds work in one or two queues instead of all. */
 static void *compute(void *argument)
 {
     pipeline *p = argument;
     ek_queue *queue = open_queue(p->device);
+    ek_event *ends[2];
     model_workspace work;
     model_workspace_init(&work, &p->model, queue);
-    place *place;
-    while ((place = ring_take(&p->ring))) {
+    for (int i = 0; i < 2; i++)
+        check(ek_event_open(p->device, &ends[i]));
+    for (int64_t turn = 0;; turn++) {
+        ek_event *end = ends[turn % 2];
+        check(ek_event_sync(end)); /* of two turns before, if there was one */
+        place *place = ring_take(&p->ring);
+        if (!place)
+            break;
         check(ek_event_wait(place->copied, queue));
         check(ek_event_record(place->run_start, queue));
         model_apply(&p->model, &work, queue, &place->pixels, &place->labels);
         if (p->copies)
             check(ek_copy(queue, &place->labels_host, &place->labels));
         check(ek_event_record(place->done, queue));
+        check(ek_event_record(end, queue));
         ring_submitted(&p->ring, place);
     }
     check(ek_queue_sync(queue));
+    for (int i = 0; i < 2; i++)
+        ek_event_close(ends[i]);
     model_workspace_free(&work, queue);
     ek_queue_close(queue);
     return NULL;

@@ -23,7 +23,7 @@ ek_status ek_event_record(ek_event *event, ek_queue *queue);
  * of another device. An event never recorded is no obstacle. */
 ek_status ek_event_wait(ek_event *event, ek_queue *queue);
 
-/* Blocks the calling thread until the event is reached. */
+/* Blocks the calling thread until the event is reached; not at all if it was never recorded. */
 ek_status ek_event_sync(ek_event *event);
 
 /* Sets *reached to 1 or 0 without waiting. */
