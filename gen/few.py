@@ -8,9 +8,11 @@ from pathlib import Path
 
 from gen.model import Loop, Op
 
-# Where hand-written code names operations: by their headers, or in quotes to look them up.
+# Where hand-written code names operations: by their headers, in quotes to look them up, or as calls,
+# typed ones with the dtype behind the name.
 SOURCES = ("examples", "src", "tests", "tools")
-NAMED = re.compile(r'einkorn/ops/([a-z][a-z0-9_]*)\.h|"([a-z][a-z0-9_]*)"')
+NAMED = re.compile(r'einkorn/ops/([a-z][a-z0-9_]*)\.h|"([a-z][a-z0-9_]*)"'
+                   r'|\bek_([a-z][a-z0-9_]*?)(?:_[a-z]+[0-9]+)?\(')
 
 
 def few(ops: dict[str, Op], root: Path) -> dict[str, Op]:
