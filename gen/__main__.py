@@ -29,6 +29,8 @@ def arguments() -> argparse.Namespace:
                         help="one more folder of operations (may be repeated)")
     parser.add_argument("--few", type=Path, metavar="DIR", help=(
         "only operations that stand for all, with those that the C code and tests in DIR name"))
+    parser.add_argument("--also", action="append", default=[], metavar="OP", help=(
+        "with --few, one more operation (may be repeated)"))
     parser.add_argument("--out", type=Path, default=Path("generated"), help="output folder")
     return parser.parse_args()
 
@@ -62,7 +64,10 @@ def run(options: argparse.Namespace) -> int:
     ops = {name: bodies.render(op) for name, op in ops.items()}
     env.globals["arithmetic"] = partial(arithmetic, ops)
     if options.few:
-        ops = few(ops, options.few)
+        for name in options.also:
+            if name not in ops:
+                raise TemplateError(f"--also {name}: no such operation")
+        ops = few(ops, options.few, options.also)
     if options.command == "check":
         return check(options, ops)
     for name in options.names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gen.model import Loop, Op
@@ -15,10 +15,10 @@ NAMED = re.compile(r'einkorn/ops/([a-z][a-z0-9_]*)\.h|"([a-z][a-z0-9_]*)"'
                    r'|\bek_([a-z][a-z0-9_]*?)(?:_[a-z]+[0-9]+)?\(')
 
 
-def few(ops: dict[str, Op], root: Path) -> dict[str, Op]:
-    """The operations that hand-written code below `root` names, then those that show what no chosen
-    one does: every kind, dtypes and choice that its skeletons know. And what the chosen ones
-    call."""
+def few(ops: dict[str, Op], root: Path, also: Iterable[str] = ()) -> dict[str, Op]:
+    """The operations `also` and those that hand-written code below `root` names, then those that show
+    what no chosen one does: every kind, dtypes and choice that its skeletons know. And what the
+    chosen ones call."""
     chosen: set[str] = set()
     shown: set[object] = set()
 
@@ -29,7 +29,7 @@ def few(ops: dict[str, Op], root: Path) -> dict[str, Op]:
             for called in ops[name].calls:
                 choose(called)
 
-    for name in sorted(_named(root) & ops.keys()):
+    for name in sorted((_named(root) & ops.keys()).union(also)):
         choose(name)
     for name, op in ops.items():
         if op.kind.table and not shown.issuperset(_features(op)):

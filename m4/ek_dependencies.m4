@@ -150,11 +150,13 @@ AC_DEFUN([EK_OPDIRS], [
   done
 ])
 
-# EK_FEW_OPS: --enable-few-ops.
+# EK_FEW_OPS: --enable-few-ops; substitutes EK_ALSO_OPS, what it is given besides.
 AC_DEFUN([EK_FEW_OPS], [
-  AC_ARG_ENABLE([few-ops], [AS_HELP_STRING([--enable-few-ops],
-    [only operations that stand for all kinds and dtypes, for tests of what they share])])
-  AS_IF([test "x$enable_few_ops" = xyes && test "$PYTHON" = :],
+  AC_ARG_ENABLE([few-ops], [AS_HELP_STRING([--enable-few-ops="OP ..."],
+    [only operations that stand for all kinds and dtypes, and those named])], [], [enable_few_ops=no])
+  AS_IF([test "x$enable_few_ops" != xno && test "$PYTHON" = :],
     [AC_MSG_ERROR([--enable-few-ops needs Python 3 with Jinja2: install the package python3-jinja2])])
-  AM_CONDITIONAL([EK_WITH_FEW_OPS], [test "x$enable_few_ops" = xyes])
+  AM_CONDITIONAL([EK_WITH_FEW_OPS], [test "x$enable_few_ops" != xno])
+  AS_CASE([$enable_few_ops], [yes|no], [EK_ALSO_OPS=], [EK_ALSO_OPS=$enable_few_ops])
+  AC_SUBST([EK_ALSO_OPS])
 ])

@@ -399,13 +399,13 @@ class OutputTest(GeneratorTest):
 class FewTest(GeneratorTest):
     """--few: operations that stand for all."""
 
-    def few(self) -> set[str]:
+    def few(self, *options: str) -> set[str]:
         code = self.dir / "tests"
         code.mkdir(exist_ok=True)
         (code / "named.c").write_text(
             '#include "einkorn/ops/named.h"\nconst char *name = "quoted"; /* comment */\n',
             encoding="utf-8")
-        result = self.make("--few", self.dir)
+        result = self.make("--few", self.dir, *options)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return {path.stem for path in (self.out / "body").glob("*.h")}
 
@@ -416,6 +416,12 @@ class FewTest(GeneratorTest):
         table = (self.out / "table.c").read_text(encoding="utf-8")
         self.assertIn("ek_op_again", table)
         self.assertNotIn("ek_op_twice", table)
+        self.assertEqual(self.few("--also", "twice"), {"twice"})
+
+    def test_also_of_an_unknown_name(self) -> None:
+        self.write(GOOD, "again")
+        result = self.make("--few", self.dir, "--also", "nothing")
+        self.assertIn("--also nothing: no such operation", result.stderr)
 
     def test_every_dtype_and_choice(self) -> None:
         self.write(GOOD, "again")
