@@ -20,5 +20,6 @@
 #include "einkorn/status.h"
 #include "einkorn/table.h"
 #include "einkorn/version.h"
+#include "einkorn/view.h"
 
 #endif
