@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 
@@ -234,6 +234,33 @@ class Slot:
     optional: bool = False  # an operation, or a dtype of it, may do without
 
 
+def _count(name: str, brief: str, default: int, least: int, *tries: int) -> Param:
+    """A parameter that counts elements."""
+    return Param(name, "int", brief, default, least=least, tries=tries)
+
+
+# How windows lie over an image: src/window.c takes them in this order.
+POOL_PARAMS = (
+    _count("kernel_y", "rows of a window", 2, 1, 2, 3, 1),
+    _count("kernel_x", "columns of a window", 2, 1, 2, 3, 4),
+    _count("stride_y", "rows from one window to the next", 2, 1, 2, 1, 3),
+    _count("stride_x", "columns from one window to the next", 2, 1, 2, 1, 2),
+    _count("padding_y", "rows added above and below the image", 0, 0, 0, 1, 0),
+    _count("padding_x", "columns added on its left and on its right", 0, 0, 0, 1, 2),
+    _count("dilation", "steps in the image from one element of a window to the next", 1, 1, 1, 2),
+)
+
+# The size of the larger, or of the restored, image.
+SCALE_PARAMS = (
+    _count("to_height", "rows of the result; 0: {}", 0, 0, 0, 7),
+    _count("to_width", "columns of the result; 0: {}", 0, 0, 0, 11),
+)
+
+
+def _scaled(what: str) -> tuple[Param, ...]:
+    return tuple(replace(param, brief=param.brief.format(what)) for param in SCALE_PARAMS)
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of operation: which skeletons render it and what an operation of it must say."""
@@ -250,6 +277,7 @@ class Kind:
     stored: bool = False  # bodies see elements as memory holds them
     per_row: bool = False  # rows: one result each
     keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
+    params: tuple[Param, ...] = ()  # of all its operations, before their own
     like: str = ""  # the family whose skeletons serve where this one has none
     table: bool = True  # has a row in the ops table
     array_call: bool = True  # has a generated array call
@@ -327,6 +355,22 @@ SCAN_SLOTS = (
     Slot("finish", (("a", "acc"),), "out", default="a"),
 )
 
+# A pool's result is finish(take of the window's elements one after the other, n): a is what those
+# before x came to, n how many a window has.
+POOL_SLOTS = (
+    Slot("identity", (), "acc"),
+    Slot("take", (("a", "acc"), ("x", "in0")), "acc"),
+    Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
+)
+
+
+def image_slots(args: tuple[str, ...]) -> tuple[Slot, ...]:
+    """An element of an image, in row y and column x, from planes of the inputs."""
+    views = ((arg, f"view{i}") for i, arg in enumerate(args))
+    return (Slot("element", (("window", "const ek_window *"), *views, ("row", "int64_t"),
+                             ("column", "int64_t")), "compute"),)
+
+
 ELEMENTWISE_KEYS = frozenset({"in", "out", "outputs", "params"})
 
 KINDS = {
@@ -353,6 +397,13 @@ KINDS = {
         Kind("rowreduction", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"first"}),
              per_row=True),
         Kind("scan", "scan", args=("x",), slots=SCAN_SLOTS, keys=frozenset({"out", "acc"})),
+        Kind("pool", "pool", args=("x",), slots=POOL_SLOTS, params=POOL_PARAMS, like="image"),
+        Kind("pool_bwd", "image", stored=True, params=POOL_PARAMS,
+             keys=frozenset({"args", "outputs", "params"})),
+        Kind("scale", "image", args=("x",), stored=True,
+             params=_scaled("twice as many as x has")),
+        Kind("scale_bwd", "image", args=("dy",), stored=True,
+             params=_scaled("half as many as dy has, rounded up"), keys=frozenset({"outputs"})),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }
@@ -400,6 +451,10 @@ class Loop:
         """The C type a body sees for a slot's type name."""
         if which == "lane":
             return f"ek_lane_{self.lane.name}" if self.lane else ""
+        if which.startswith("view"):
+            return f"ek_view_{self.ins[int(which[4:])].name}"
+        if which == "compute":
+            return self.out.compute.c
         if which == "real":  # as Param.c
             return self.t.compute.real.c if self.t.group in ("float", "complex") else self.t.c
         if which not in ("out", "acc") and not (which[:2] == "in" and which[2:].isdigit()):

@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import nodes
 
 from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype, Kind, Loop, Op,
-                       Param, Slot, Stage, dtype_by_rule, elementwise_slots)
+                       Param, Slot, Stage, dtype_by_rule, elementwise_slots, image_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_im",
@@ -54,6 +54,10 @@ NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*
 
 # Body functions that include/einkorn/body.h has by hand.
 PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex", "larger", "smaller", "mulhi"})
+
+# Beginnings of functions that bodies call as they are: other slots, and what include/einkorn/body.h and
+# src/image_body.h have by hand for a dtype or for none.
+HELPERS = ("at_", "load_", "store_", "quick_", "rare_", "usual_", "window_")
 
 CALL = re.compile(r"\bek_([a-z][a-z0-9_]*)\(")
 THEN = re.compile(r"^ *ek_then\(([\w, ]+)\);\n", re.MULTILINE)
@@ -230,9 +234,10 @@ class _Checker:
         literal = self.literal.get("params", {})
         if not isinstance(literal, dict):
             raise self.fail("'params' must be a dictionary of dictionaries by name")
-        if len(literal) > MAX_PARAMS:
-            raise self.fail(f"'params' has {len(literal)} names: at most {MAX_PARAMS} are allowed")
-        return tuple(self.param(name, value) for name, value in literal.items())
+        most = MAX_PARAMS - len(kind.params)
+        if len(literal) > most:
+            raise self.fail(f"'params' has {len(literal)} names: at most {most} are allowed")
+        return (*kind.params, *(self.param(name, value) for name, value in literal.items()))
 
     def param(self, name: str, literal: object) -> Param:
         keys = ("type", "brief", "default", "least", "most", "above", "below", "tries")
@@ -346,10 +351,9 @@ class _Checker:
         return float(ulp)
 
     def check_blocks(self, kind: Kind) -> None:
-        slots = [slot.name for slot in
-                 (elementwise_slots((), (), 1) if kind.slots is None else kind.slots)]
+        slots = [slot.name for slot in slots_of(kind, (), (), 1)]
         for slot in ("quick", "rare"):
-            if kind.slots is None and any(b.startswith("usual") for b in self.blocks) != any(
+            if "usual" in slots and any(b.startswith("usual") for b in self.blocks) != any(
                     b.startswith(slot) for b in self.blocks):
                 raise self.fail("blocks 'usual', 'quick' and 'rare' go together")
         endings = {ending for dtype in DTYPES.values() for ending in dtype.blocks}
@@ -358,6 +362,16 @@ class _Checker:
             if block not in allowed:
                 raise self.fail(f"unknown block '{block}': allowed are doc and "
                                 f"{', '.join(slots)}, each also with a dtype's ending", line)
+
+
+def slots_of(kind: Kind, args: tuple[str, ...], params: tuple[Param, ...],
+             outputs: int) -> tuple[Slot, ...]:
+    """The slots of an operation of a kind."""
+    if kind.slots is not None:
+        return kind.slots
+    if kind.family == "image":
+        return image_slots(args)
+    return elementwise_slots(args, params, outputs)
 
 
 class BodyRenderer:
@@ -369,9 +383,7 @@ class BodyRenderer:
     def render(self, op: Op) -> Op:
         """The operation with its bodies and the names of the operations they call."""
         template = self.env.from_string(op.path.read_text(encoding="utf-8"))
-        slots = op.kind.slots
-        if slots is None:
-            slots = elementwise_slots(op.args, op.params, len(op.outputs))
+        slots = slots_of(op.kind, op.args, op.params, len(op.outputs))
         bodies: dict[str, Body] = {}
         calls: set[str] = set()
         for loop in op.loops:
@@ -450,7 +462,7 @@ class BodyRenderer:
             name = match.group(1)
             if name in PRIMITIVES:
                 return f"ek_body_{name}_{loop.t.compute.name}("
-            if name == "then" or name.startswith(("load_", "store_", "quick_", "rare_", "usual_")):
+            if name == "then" or name.startswith(HELPERS):
                 return match.group(0)
             if name.startswith("body_"):  # of the dtype that it names
                 called = name[len("body_"):].rpartition("_")[0]

@@ -73,7 +73,12 @@ void ek_subject_open_typed(ek_subject *s, const ek_place *place, const ek_typed_
     bool along_axis = form == FORM_REDUCTION || form == FORM_SCAN || form == FORM_ROW;
     *s = (ek_subject){.place = place, .typed = test};
     memcpy(s->lengths, lengths, sizeof s->lengths);
-    if (form == FORM_ROW) { /* whose array calls take the last axis */
+    if (form == FORM_IMAGE) {
+        problem_init(&s->problem, op, &op->loops[loop], 1, &n);
+        s->lengths[0] = n;
+        s->lengths[1] = PROBLEM_HEIGHT;
+        s->lengths[2] = PROBLEM_WIDTH;
+    } else if (form == FORM_ROW) { /* whose array calls take the last axis */
         s->lengths[0] = lengths[0] * lengths[2];
         s->lengths[2] = 1;
         problem_init(&s->problem, op, &op->loops[loop], 2, s->lengths);

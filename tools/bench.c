@@ -201,7 +201,7 @@ static ek_status bench_reduction(session *s, const ek_op_info *op, const ek_loop
 
 static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loop, int64_t size)
 {
-    enum { ROW = 1024, LARGE = 1 << 18, LARGE_GEMM = 256, MOST_GEMM = 16384 };
+    enum { ROW = 1024, LARGE = 1 << 18, LARGE_GEMM = 256, MOST_GEMM = 16384, SIDE = 64 };
     int64_t none = 0, rows[] = {size / ROW, ROW};
     gemm_size square = {.m = size, .n = size, .k = size, .alpha = 1};
     switch (problem_form_of(op)) {
@@ -213,6 +213,11 @@ static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loo
             bench_case_init(&s->what, op, loop, 2, rows);
         else
             bench_case_init(&s->what, op, loop, 1, &size);
+        return bench_threads(s, size >= LARGE);
+    case FORM_IMAGE:
+        bench_case_init(&s->what, op, loop, 0, &none);
+        problem_image(&s->what.p, size / (SIDE * SIDE) + 1, SIDE, SIDE);
+        bench_case_settle(&s->what);
         return bench_threads(s, size >= LARGE);
     case FORM_GEMM:
         if (size > MOST_GEMM)

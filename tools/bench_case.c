@@ -96,6 +96,22 @@ static ek_status set_square(bench_case *c, int count, const char *word)
     return EK_OK;
 }
 
+/* One operand is the image; what follows from it depends on the parameters. */
+static ek_status set_image(bench_case *c)
+{
+    int32_t ndim = c->p.ndim[0];
+    int64_t planes = 1, size[2];
+    if (ndim < 2)
+        return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: an image has 2 dimensions or more",
+                       c->p.op->name);
+    for (int32_t d = 0; d < ndim - 2; d++)
+        planes *= c->p.shape[0][d];
+    memcpy(size, &c->p.shape[0][ndim - 2], sizeof size);
+    problem_image(&c->p, planes, size[0], size[1]);
+    bench_case_settle(c);
+    return EK_OK;
+}
+
 static bool is_setting(const char *word, const char *name, const char **value)
 {
     size_t length = strlen(name);
@@ -161,5 +177,7 @@ ek_status bench_case_parse(bench_case *c, const char *line)
         EK_TRY(set_operands(c, end - 2, &w.word[2]));
     for (int i = end; i < w.count; i++)
         EK_TRY(set_option(c, w.word[i]));
+    if (problem_form_of(op) == FORM_IMAGE && end == 3)
+        return set_image(c);
     return EK_OK;
 }

@@ -19,6 +19,10 @@ problem_form problem_form_of(const ek_op_info *op)
         {"row", FORM_ROW},
         {"norm", FORM_ROW},
         {"scan", FORM_SCAN},
+        {"pool", FORM_IMAGE},
+        {"pool_bwd", FORM_IMAGE},
+        {"scale", FORM_IMAGE},
+        {"scale_bwd", FORM_IMAGE},
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
     };
@@ -64,6 +68,12 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
         p->ndim[i] = 1;
         p->shape[i][0] = shape[ndim - 1];
     }
+    if (problem_form_of(op) == FORM_IMAGE) {
+        int64_t planes = 1;
+        for (int32_t d = 0; d < ndim; d++)
+            planes *= shape[d];
+        problem_image(p, planes, PROBLEM_HEIGHT, PROBLEM_WIDTH);
+    }
     if (problem_form_of(op) == FORM_FILL) {
         memcpy(p->list, shape, (size_t)ndim * sizeof *shape);
         add_param(p, "dtype")->integer = loop->out[0];
@@ -71,6 +81,39 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
         lengths->list = p->list;
         lengths->count = ndim;
         add_param(p, "value")->real = 1.5;
+    }
+}
+
+/* A parameter by its name, 1 if the operation has none of it. */
+static int64_t count_param(const problem *p, const char *name)
+{
+    for (int32_t i = 0; i < p->op->param_count; i++) {
+        if (strcmp(p->op->params[i].name, name) == 0)
+            return (int64_t)problem_number(p, i);
+    }
+    return 1;
+}
+
+/* How many windows there are along an axis, "y" or "x". */
+static int64_t windows(const problem *p, const char *axis, int64_t length)
+{
+    char kernel[16], stride[16], padding[16];
+    snprintf(kernel, sizeof kernel, "kernel_%s", axis);
+    snprintf(stride, sizeof stride, "stride_%s", axis);
+    snprintf(padding, sizeof padding, "padding_%s", axis);
+    int64_t reach = (count_param(p, kernel) - 1) * count_param(p, "dilation") + 1;
+    return (length + 2 * count_param(p, padding) - reach) / count_param(p, stride) + 1;
+}
+
+void problem_image(problem *p, int64_t planes, int64_t height, int64_t width)
+{
+    bool pooled = has_param(p->op, "kernel_y");
+    for (int32_t i = 0; i < p->op->inputs; i++) {
+        bool whole = !pooled || strcmp(p->op->input_names[i], "x") == 0;
+        p->ndim[i] = 3;
+        p->shape[i][0] = planes;
+        p->shape[i][1] = whole ? height : windows(p, "y", height);
+        p->shape[i][2] = whole ? width : windows(p, "x", width);
     }
 }
 

@@ -13,11 +13,15 @@ typedef enum problem_form {
     FORM_REDUCTION,   /* one array, over some of its axes */
     FORM_ROW,         /* an array, along its last axis, and others as long as that */
     FORM_SCAN,        /* one array, along one of its axes or all of it */
+    FORM_IMAGE,       /* planes of rows and columns, all of one size or of one that follows */
     FORM_GEMM,        /* two matrices, or stacks of them */
     FORM_FILL         /* no input */
 } problem_form;
 
 enum { PROBLEM_NDIM = 4, PROBLEM_PARAMS = EK_MAX_PARAMS };
+
+/* Images of problems that were asked for as many planes as a shape has elements. */
+enum { PROBLEM_HEIGHT = 4, PROBLEM_WIDTH = 6 };
 
 /* Parameters point into the struct, so it is not to be copied. */
 typedef struct problem {
@@ -42,6 +46,10 @@ problem_form problem_form_of(const ek_op_info *op);
 /* A call with every input of this shape; for FORM_FILL, an output of it. */
 void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                   const int64_t *shape);
+
+/* FORM_IMAGE: the call for `planes` planes whose larger, or only, image has this size. The present
+ * parameters count. problem_init makes small images of as many planes as the shape has elements. */
+void problem_image(problem *p, int64_t planes, int64_t height, int64_t width);
 
 /* FORM_REDUCTION, FORM_SCAN: takes the axes whose bits are set. False if the operation cannot: one
  * that takes a single axis can do one or all. */

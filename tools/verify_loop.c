@@ -140,6 +140,35 @@ static ek_status verify_gemm(verifier *v, const ek_op_info *op, const ek_loop *l
     return EK_OK;
 }
 
+/* Windows of several sizes and places, in images with edges on all sides; parameters by turns. */
+static ek_status verify_image(verifier *v, const ek_op_info *op, const ek_loop *loop)
+{
+    static const int64_t sizes[][3] = {{3, 4, 5}, {2, 37, 53}, {5, 64, 130}, {1, 130, 611}};
+    static const int64_t windows[][EK_MAX_PARAMS] = {
+        {2, 2, 2, 2, 0, 0, 1, 0},
+        {3, 3, 1, 1, 1, 1, 1, 1},
+        {1, 3, 2, 3, 0, 2, 2, 0},
+        {4, 2, 1, 2, 3, 1, 1, 0},
+    };
+    static const int64_t scaled[][EK_MAX_PARAMS] = {{0, 0}, {9, 20}, {3, 1}, {1, 71}};
+    static const int64_t none;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t k = 0; k < sizeof windows / sizeof windows[0]; k++) {
+            problem p;
+            const int64_t *settings = op->param_count > 2 ? windows[k] : scaled[k];
+            const int64_t *size = sizes[i];
+            problem_init(&p, op, loop, 0, &none);
+            for (int32_t m = 0; m < op->param_count; m++)
+                p.params[p.param_count++] =
+                    (ek_param){.name = op->params[m].name, .integer = settings[m]};
+            problem_image(&p, size[0], size[1], size[2]);
+            for (int s = 0; s < SAMPLED; s++)
+                EK_TRY(verify_call(v, &p, sampled[s], 0, s == 0 && k % 2));
+        }
+    }
+    return EK_OK;
+}
+
 static ek_status verify_fill(verifier *v, const ek_op_info *op, const ek_loop *loop)
 {
     static const int64_t size = RANDOM;
@@ -157,6 +186,8 @@ ek_status verify_loop(verifier *v, const ek_op_info *op, const ek_loop *loop)
         return verify_scan(v, op, loop);
     case FORM_ROW:
         return verify_row_kind(v, op, loop);
+    case FORM_IMAGE:
+        return verify_image(v, op, loop);
     case FORM_GEMM:
         return verify_gemm(v, op, loop);
     case FORM_FILL:
