@@ -11,7 +11,7 @@ OPERATOR = re.compile(r" [-+*/] ")
 CALL = re.compile(r"\bek_body_([a-z][a-z0-9_]*)_([a-z0-9]+)\(")
 
 # Operations of what include/einkorn/body.h and C have by hand, where they are any.
-PRIMITIVES = {"rint": 2}
+PRIMITIVES = {"nearest": 2}
 
 
 def arithmetic(ops: dict[str, Op], op: Op, loop: Loop) -> int:

@@ -53,7 +53,7 @@ TAKEN = frozenset({"q", "n", "i", "rows", "data", "step", "params", "size", "out
 NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*)?p[-+]?\d+)")
 
 # Body functions that include/einkorn/body.h has by hand.
-PRIMITIVES = frozenset({"bits", "from_bits", "rint", "complex", "larger", "smaller", "mulhi"})
+PRIMITIVES = frozenset({"bits", "from_bits", "nearest", "complex", "larger", "smaller", "mulhi"})
 
 # Beginnings of functions that bodies call as they are: other slots, and what include/einkorn/body.h and
 # src/image_body.h have by hand for a dtype or for none.

@@ -94,12 +94,12 @@ EK_BODY double ek_body_from_bits_f64(uint64_t u)
 /* Nearest integer, ties to even, for |x| below 2^22 (f32) or 2^51 (f64): adding 1.5 times the power
  * where the unit in the last place is 1 rounds in hardware, without a rounding instruction. */
 
-EK_BODY float ek_body_rint_f32(float x)
+EK_BODY float ek_body_nearest_f32(float x)
 {
     return (x + 0x1.8p+23f) - 0x1.8p+23f;
 }
 
-EK_BODY double ek_body_rint_f64(double x)
+EK_BODY double ek_body_nearest_f64(double x)
 {
     return (x + 0x1.8p+52) - 0x1.8p+52;
 }
