@@ -108,10 +108,10 @@ void ek_draft_advance(ek_draft *draft, int32_t axis, int64_t at)
     draft->offset += at * draft->stride[axis] * (int64_t)ek_dtype_size(draft->dtype);
 }
 
-ek_status ek_view_of(const ek_array *x, ek_view *view)
+ek_status ek_view_make(const ek_array *x, ek_view *view)
 {
     ek_draft draft;
-    EK_TRY(ek_draft_open("ek_view_of", x, view, &draft));
+    EK_TRY(ek_draft_open("ek_view_make", x, view, &draft));
     ek_draft_close(&draft, view);
     return EK_OK;
 }

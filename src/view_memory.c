@@ -46,7 +46,7 @@ ek_status ek_may_share_memory(const ek_array *x, const ek_array *y, bool *shares
 {
     ek_operand both[2];
     uintptr_t low[2], high[2];
-    bool together;
+    bool together = false;
     EK_TRY(describe("ek_may_share_memory", x, y, shares, both, &together));
     for (int i = 0; i < 2; i++)
         bounds(&both[i], &low[i], &high[i]);
@@ -58,7 +58,7 @@ ek_status ek_may_share_memory(const ek_array *x, const ek_array *y, bool *shares
 ek_status ek_shares_memory(const ek_array *x, const ek_array *y, bool *shares)
 {
     ek_operand both[2];
-    bool together;
+    bool together = false;
     EK_TRY(describe("ek_shares_memory", x, y, shares, both, &together));
     *shares = together && ek_overlaps(&both[0], &both[1]);
     return EK_OK;

@@ -528,7 +528,7 @@ static ek_status try_split(trial *t)
         if (!model_is(&t->wanted, &views[i].array))
             return EK_STATUS_COUNT;
     }
-    return ek_view_of(&views[count - 1].array, &t->view);
+    return ek_view_make(&views[count - 1].array, &t->view);
 }
 
 static ek_status try_part(trial *t)
@@ -567,7 +567,7 @@ static void begin(trial *t)
     ek_array x = ek_array_view(memory, dtypes[draw(0, 3)], NULL, ndim, shape);
     x.device.type = EK_DEVICE_CPU;
     x.byte_offset = (uint64_t)draw(0, 2) * 16;
-    ck_assert_int_eq(ek_view_of(&x, &t->view), EK_OK);
+    ck_assert_int_eq(ek_view_make(&x, &t->view), EK_OK);
     model_of(&t->view.array, &t->model);
 }
 
@@ -613,7 +613,7 @@ START_TEST(chains)
         drawn = 0;
         begin(&t);
         begun = t.model;
-        ck_assert_int_eq(ek_view_of(&t.view.array, &first), EK_OK);
+        ck_assert_int_eq(ek_view_make(&t.view.array, &first), EK_OK);
         for (int link = 0; link < LINKS; link++) {
             int which = (int)draw(0, CALLS - 1);
             static ek_view had;

@@ -7,7 +7,7 @@
  *     if (ek_slice(&x, 1, &(ek_range){10, EK_NONE, 2}, &rows) == EK_OK)
  *         status = ek_sum(queue, &rows.array, ...);
  *
- * `array` points into its ek_view, so a view is not copied by assignment: ek_view_of makes another
+ * `array` points into its ek_view, so a view is not copied by assignment: ek_view_make makes another
  * one. A view may be made of itself: ek_flip(&v.array, 0, NULL, &v) turns v around. It is good as
  * long as the memory is; the shape and strides of x are not needed any more. Where x begins and the
  * bounds of memory are x's own matter: what a view reaches, x reaches.
@@ -43,7 +43,7 @@ typedef struct ek_range {
 #define EK_WHOLE ((ek_range){EK_NONE, EK_NONE, EK_NONE})
 
 /* x itself, with a shape and strides of its own. */
-ek_status ek_view_of(const ek_array *x, ek_view *view);
+ek_status ek_view_make(const ek_array *x, ek_view *view);
 
 /* ---- shapes */
 
