@@ -5,6 +5,7 @@
 #ifndef EINKORN_H
 #define EINKORN_H
 
+#include "einkorn/arrange.h"
 #include "einkorn/array.h"
 #include "einkorn/device.h"
 #include "einkorn/dlpack.h"

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cuda/divide.h"
 #include "cuda/move_args.h"
 #include "integer.h"
 #include "typed.h"
@@ -222,7 +223,7 @@ static void set_across(plan *plan, int log_packs)
     plan->length = length;
 }
 
-static ek_cuda_length divisible(int64_t length)
+ek_cuda_length ek_cuda_divisible(int64_t length)
 {
     uint64_t value = (uint64_t)length;
     int shift = ceil_log2(length);
@@ -246,7 +247,7 @@ static bool fold_lines(plan *plan, int64_t least)
         walk->fold_stride[k] = walk->stride[d][k];
         walk->folded |= (walk->fold_stride[k] != plan->length * walk->step[k] ? 1u : 0u) << k;
     }
-    walk->fold = divisible(plan->length);
+    walk->fold = ek_cuda_divisible(plan->length);
     plan->length *= plan->shape[d];
     remove_dimension(plan, d);
     return true;
@@ -307,9 +308,9 @@ static ek_status launch(ek_queue *queue, const ek_cuda_kernels *kernels, int32_t
     int kernel = choose(plan, kernels->layouts == EK_CUDA_MOVE_LAYOUTS);
     walk->length = plan->length;
     walk->ndim = plan->ndim;
-    walk->tiles = divisible(plan->tiles);
+    walk->tiles = ek_cuda_divisible(plan->tiles);
     for (int32_t d = 0; d < plan->ndim; d++)
-        walk->shape[d] = divisible(plan->shape[d]);
+        walk->shape[d] = ek_cuda_divisible(plan->shape[d]);
     if (plan->tiles > INT32_MAX / plan->bands)
         return ek_cuda_refuse_count(kernels, plan->length);
     ek_grid grid = {{(uint32_t)(plan->tiles * plan->bands), 1, 1}, {EK_CUDA_THREADS, 1, 1}, 0};
