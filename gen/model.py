@@ -283,6 +283,7 @@ class Kind:
     array_call: bool = True  # has a generated array call
     moves: bool = False  # its output is its input, byte for byte: no kernels for the CPU, and on
     # CUDA one for all dtypes of a size
+    places: bool = False  # bodies see where an element is: i and j, its last two indices
 
 
 # Where combining takes much more than one instruction, quick may do for usual elements: the result
@@ -303,6 +304,13 @@ def elementwise_slots(args: tuple[str, ...], params: tuple[Param, ...],
     out = "out" if outputs == 1 else "results"
     return (Slot("usual", ins, "bool", optional=True), Slot("quick", ins, out, optional=True),
             Slot("rare", ins, out, optional=True), Slot("body", ins, out))
+
+
+def place_slots(args: tuple[str, ...], params: tuple[Param, ...]) -> tuple[Slot, ...]:
+    """An element's result is its body, which sees the element's last two indices, the inputs and
+    the parameters."""
+    body = elementwise_slots(args, params, 1)[-1]
+    return (replace(body, args=(("i", "int64_t"), ("j", "int64_t"), *body.args)),)
 
 
 # A reduction's result is finish(combine of map(x) over all elements, n).
@@ -386,6 +394,9 @@ KINDS = {
         Kind("copy", "elementwise", args=("x",), stored=True, array_call=False,
              moves=True),
         Kind("fill", "fill", args=(), moves=True),
+        Kind("grid", "grid", args=(), keys=frozenset({"params"}), places=True),
+        Kind("place", "grid", args=("x",), keys=frozenset({"params"}), stored=True, moves=True,
+             places=True),
         Kind("reduction", "reduction", args=("x",), slots=REDUCE_SLOTS,
              keys=frozenset({"out", "acc", "lane", "any_order", "empty"})),
         Kind("moments", "moments", args=("x",), out="size", acc="double", slots=MOMENTS_SLOTS,

@@ -15,7 +15,7 @@ import jinja2
 from jinja2 import nodes
 
 from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype, Kind, Loop, Op,
-                       Param, Slot, Stage, dtype_by_rule, elementwise_slots, image_slots)
+                       Param, Slot, Stage, dtype_by_rule, elementwise_slots, image_slots, place_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_im",
@@ -48,6 +48,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 # Names that generated code has for itself.
 TAKEN = frozenset({"q", "n", "i", "rows", "data", "step", "params", "size", "out", "op", "walk",
                    "loop", "count", "rare", "at", "in", "result", "self"})
+TAKEN_BESIDE_PLACES = frozenset({"q", "rows", "columns", "n", "i", "j", "e", "line", "params", "out",
+                                 "op", "walk", "at", "values", "loops", "kernels"})
 
 # An edge: a number as C writes it, or what is none.
 NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*)?p[-+]?\d+)")
@@ -273,8 +275,9 @@ class _Checker:
         """Operands and parameters are all variables of generated code."""
         names = [*args, *outputs, *(param.name for param in params)]
         own = [] if len(outputs) == 1 else list(outputs)
+        taken = TAKEN_BESIDE_PLACES if kind.places else TAKEN if kind.family == "elementwise" else ()
         for name in [*(args if kind.args is None else ()), *own, *(p.name for p in params)]:
-            if not NAME.fullmatch(name) or (kind.family == "elementwise" and name in TAKEN):
+            if not NAME.fullmatch(name) or name in taken:
                 raise self.fail(f"'{name}' cannot name an operand or a parameter: lower-case "
                                 "letters, digits and _ are allowed, and no name of generated code")
         for name in names:
@@ -371,6 +374,8 @@ def slots_of(kind: Kind, args: tuple[str, ...], params: tuple[Param, ...],
         return kind.slots
     if kind.family == "image":
         return image_slots(args)
+    if kind.places:
+        return place_slots(args, params)
     return elementwise_slots(args, params, outputs)
 
 

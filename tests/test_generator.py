@@ -132,7 +132,7 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "copy, elementwise, fill, function, gemm, moments, norm, pool, pool_bwd, reduction, row, rowreduction, scale, scale_bwd, scan, "
+                    "copy, elementwise, fill, function, gemm, grid, moments, norm, place, pool, pool_bwd, reduction, row, rowreduction, scale, scale_bwd, scan, "
                     "ternary, unary")
 
     def test_unknown_dtype(self) -> None:

@@ -25,6 +25,7 @@ problem_form problem_form_of(const ek_op_info *op)
         {"scale_bwd", FORM_IMAGE},
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
+        {"grid", FORM_FILL},
     };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(op->kind, forms[i].kind) == 0)
