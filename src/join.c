@@ -24,11 +24,9 @@ static bool brings_in(const ek_queue *queue)
     return queue->variant == EK_CUDA && (ek_queue_base_of(queue)->options & EK_HOST_TO_DEVICE);
 }
 
-/* Describes array i; `name` has room for 32 characters. Host memory passes where it is copied in.
- */
-static ek_status take_array(const join *join, int32_t i, char *name, ek_operand *x)
+/* Describes array i. Host memory passes where it is copied in. */
+static ek_status take_array(const join *join, int32_t i, const char *name, ek_operand *x)
 {
-    snprintf(name, 32, "arrays[%d]", (int)i);
     if (EK_UNLIKELY(brings_in(join->queue))) {
         EK_TRY(ek_operand_read(join->call, name, join->arrays[i], x));
         if (ek_on_host(x))
@@ -54,24 +52,29 @@ static int32_t shape_with(const join *join, const ek_operand *x, int64_t length,
     return ndim;
 }
 
-/* Refuses array i if it does not fit the first one. */
-static ek_status check_array(const join *join, const ek_operand *first, const ek_operand *x)
+/* Refuses array i if it does not fit the first one. Adds its length to *total. */
+static ek_status check_array(const join *join, int32_t i, const char *name, const ek_operand *first,
+                             int64_t *total)
 {
     char text[128], other[128];
-    bool fits = x->ndim == first->ndim;
-    for (int32_t d = 0; d < x->ndim && fits; d++)
-        fits = x->shape[d] == first->shape[d] || (!join->stacks && d == join->axis);
+    ek_operand x;
+    EK_TRY(take_array(join, i, name, &x));
+    bool fits = x.ndim == first->ndim;
+    for (int32_t d = 0; d < x.ndim && fits; d++)
+        fits = x.shape[d] == first->shape[d] || (!join->stacks && d == join->axis);
     if (!fits)
-        return ek_fail(EK_SHAPE_MISMATCH, "%s: %s has shape %s: arrays[0] has %s", join->call,
-                       x->name, ek_shape_text(x->ndim, x->shape, text),
+        return ek_fail(EK_SHAPE_MISMATCH, "%s: %s has shape %s: arrays[0] has %s", join->call, name,
+                       ek_shape_text(x.ndim, x.shape, text),
                        ek_shape_text(first->ndim, first->shape, other));
-    return ek_arrange_input(join->call, x, &join->out);
+    if (__builtin_add_overflow(*total, length_of(join, &x), total))
+        return ek_fail(EK_INVALID_ARGUMENT, "%s: the sum of lengths is too large", join->call);
+    return ek_arrange_input(join->call, &x, &join->out);
 }
 
 static ek_status check(join *join, int32_t axis, ek_array *out)
 {
-    char first_name[32], name[32];
-    ek_operand first, x;
+    char name[32];
+    ek_operand first;
     int64_t total = 0, shape[EK_MAX_NDIM + 1];
     if (join->count < 1)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: count is %d: must be 1 or more", join->call,
@@ -80,14 +83,16 @@ static ek_status check(join *join, int32_t axis, ek_array *out)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: arrays is null", join->call);
     if (!join->queue)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: queue is null", join->call);
-    EK_TRY(take_array(join, 0, first_name, &first));
+    EK_TRY(take_array(join, 0, "arrays[0]", &first));
     EK_TRY(ek_operand_init_out(join->call, "out", join->queue, out, &join->out));
     EK_TRY(ek_arrange_axis(join->call, axis, first.ndim + join->stacks, &join->axis));
     for (int32_t i = 0; i < join->count; i++) {
-        EK_TRY(take_array(join, i, name, &x));
-        EK_TRY(check_array(join, &first, &x));
-        if (__builtin_add_overflow(total, length_of(join, &x), &total))
-            return ek_fail(EK_INVALID_ARGUMENT, "%s: the sum of lengths is too large", join->call);
+        int64_t before = total;
+        if (check_array(join, i, "arrays", &first, &total) == EK_OK)
+            continue;
+        /* Names are written where they are needed: that takes longer than a check. */
+        snprintf(name, sizeof name, "arrays[%d]", (int)i);
+        return check_array(join, i, name, &first, &before);
     }
     int32_t ndim = shape_with(join, &first, total, shape);
     return ek_arrange_out(join->call, &join->out, ndim, shape);
@@ -109,19 +114,17 @@ static void part_of(const join *join, const ek_operand *x, int64_t begins, int64
     }
 }
 
-static ek_status each(ek_pieces *pieces, const void *args,
-                      ek_status (*take)(ek_pieces *pieces, const ek_layout *layout))
+static ek_status each(ek_pieces *pieces, const void *args)
 {
     const join *join = args;
     int64_t begins = 0, shape[EK_MAX_NDIM];
-    char name[32];
     for (int32_t i = 0; i < join->count; i++) {
         ek_operand side[2];
         ek_layout layout;
-        EK_TRY(take_array(join, i, name, &side[X]));
+        EK_TRY(ek_operand_describe(join->call, "arrays", join->arrays[i], &side[X]));
         part_of(join, &side[X], begins, shape, &side[OUT]);
         EK_TRY(ek_layout_init(join->call, 1, 2, side, &layout));
-        EK_TRY(take(pieces, &layout));
+        EK_TRY(ek_pieces_add(pieces, &layout));
         begins += length_of(join, &side[X]);
     }
     return EK_OK;
@@ -131,10 +134,9 @@ static ek_status each(ek_pieces *pieces, const void *args,
 static ek_status copy_each(const join *join)
 {
     int64_t begins = 0, shape[EK_MAX_NDIM];
-    char name[32];
     for (int32_t i = 0; i < join->count; i++) {
         ek_operand x, part;
-        EK_TRY(take_array(join, i, name, &x));
+        EK_TRY(take_array(join, i, "arrays", &x));
         part_of(join, &x, begins, shape, &part);
         ek_array to =
             ek_array_view(part.data, part.dtype, ek_queue_device(join->queue), part.ndim, shape);

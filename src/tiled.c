@@ -139,8 +139,7 @@ static const char repeat_call[] = "ek_repeat";
 
 /* Indices first to end of x, `times` times each, from index `at` of out. */
 static ek_status repeat_part(const repeat *r, int64_t first, int64_t end, int64_t times, int64_t at,
-                             ek_pieces *pieces,
-                             ek_status (*take)(ek_pieces *pieces, const ek_layout *layout))
+                             ek_pieces *pieces)
 {
     const ek_operand *out = &r->side[OUT], *x = &r->side[X];
     int32_t axis = r->counts->axis;
@@ -160,22 +159,53 @@ static ek_status repeat_part(const repeat *r, int64_t first, int64_t end, int64_
     pair.side[OUT].data = (char *)out->data + at * out->stride[axis] * size;
     pair.side[X].data = (char *)x->data + first * x->stride[axis] * size;
     EK_TRY(ek_layout_init(repeat_call, 1, 2, pair.side, &layout));
-    return take(pieces, &layout);
+    return ek_pieces_add(pieces, &layout);
+}
+
+/* True if what has an index of the axis lies without gaps in both arrays: then it can be copied as
+ * a row, as often as it is repeated. */
+static bool is_row(const repeat *r, int64_t *length)
+{
+    const ek_operand *x = &r->side[X], *out = &r->side[OUT];
+    int64_t step = 1;
+    for (int32_t d = x->ndim - 1; d > r->counts->axis; d--) {
+        if (x->shape[d] != 1 && (x->stride[d] != step || out->stride[d] != step))
+            return false;
+        step *= x->shape[d];
+    }
+    for (int32_t d = 0; d < r->counts->axis; d++) {
+        if (x->shape[d] != 1)
+            return false;
+    }
+    *length = step * (int64_t)ek_dtype_size(x->dtype);
+    return true;
 }
 
 /* Neighbours that are repeated equally often go together. */
-static ek_status each(ek_pieces *pieces, const void *args,
-                      ek_status (*take)(ek_pieces *pieces, const ek_layout *layout))
+static ek_status each(ek_pieces *pieces, const void *args)
 {
     const repeat *r = args;
     const int64_t *times = r->counts->times;
-    int64_t n = r->side[X].shape[r->counts->axis], at = 0;
+    int32_t axis = r->counts->axis;
+    int64_t n = r->side[X].shape[axis], at = 0, length = 0;
+    int64_t size = (int64_t)ek_dtype_size(r->side[X].dtype);
+    int64_t to_row = r->side[OUT].stride[axis] * size, from = r->side[X].stride[axis] * size;
+    bool rows = r->counts->count > 1 && is_row(r, &length);
     for (int64_t i = 0, end; i < n; i = end) {
         int64_t each = r->counts->count == 1 ? times[0] : times[i];
         for (end = r->counts->count == 1 ? n : i + 1; end < n && times[end] == each; end++)
             continue;
-        if (each > 0)
-            EK_TRY(repeat_part(r, i, end, each, at, pieces, take));
+        if (each > 0 && rows && end == i + 1) {
+            const ek_piece piece = {(char *)r->side[OUT].data + at * to_row,
+                                    (const char *)r->side[X].data + i * from,
+                                    each,
+                                    length,
+                                    to_row,
+                                    0};
+            EK_TRY(ek_pieces_add_rows(pieces, &piece));
+        } else if (each > 0) {
+            EK_TRY(repeat_part(r, i, end, each, at, pieces));
+        }
         at += (end - i) * each;
     }
     return EK_OK;

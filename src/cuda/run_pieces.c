@@ -6,17 +6,22 @@
 /* The most units of a piece, and blocks of a launch: whole tiles fit 31 bits behind them. */
 #define MOST (INT64_C(1) << 30)
 
-static int log2_of(int64_t unit)
-{
-    return __builtin_ctzll((unsigned long long)unit);
-}
+/* Pieces on their way into a launch. */
+typedef struct batch {
+    ek_queue *queue;
+    const ek_cuda_kernels *kernels;
+    int64_t unit;
+    uint32_t blocks;
+    ek_cuda_pieces args;
+} batch;
 
-ek_status ek_cuda_batch_end(ek_cuda_batch *batch)
+static ek_status launch(batch *batch)
 {
     if (batch->args.count == 0)
         return EK_OK;
     /* These kernels are the last of the operation. */
-    int32_t kernel = batch->kernels->count - EK_CUDA_PIECE_KERNELS + log2_of(batch->unit);
+    int32_t kernel = batch->kernels->count - EK_CUDA_PIECE_KERNELS +
+                     __builtin_ctzll((unsigned long long)batch->unit);
     ek_grid grid = {{batch->blocks, 1, 1}, {EK_CUDA_THREADS, 1, 1}, 0};
     void *params[] = {&batch->args};
     EK_TRY(ek_cuda_launch(batch->queue, batch->kernels, kernel, &grid, params));
@@ -26,12 +31,12 @@ ek_status ek_cuda_batch_end(ek_cuda_batch *batch)
 }
 
 /* Adds what is small enough to be counted. */
-static ek_status add(ek_cuda_batch *batch, const ek_piece *piece)
+static ek_status add(batch *batch, const ek_piece *piece)
 {
     int64_t length = piece->length / batch->unit, units = piece->rows * length;
     int64_t blocks = ek_divide_up(units, EK_CUDA_PIECE_TILE(batch->unit));
     if (batch->args.count == EK_CUDA_PIECES || batch->blocks + blocks > MOST)
-        EK_TRY(ek_cuda_batch_end(batch));
+        EK_TRY(launch(batch));
     batch->args.first[batch->args.count] = batch->blocks;
     batch->args.piece[batch->args.count++] =
         (ek_cuda_piece){.from = piece->from,
@@ -45,7 +50,7 @@ static ek_status add(ek_cuda_batch *batch, const ek_piece *piece)
 }
 
 /* The same for rows that are too long, part by part. */
-static ek_status add_long(ek_cuda_batch *batch, ek_piece piece)
+static ek_status add_long(batch *batch, ek_piece piece)
 {
     int64_t rows = piece.rows, length = piece.length, most = MOST * batch->unit;
     piece.rows = 1;
@@ -63,7 +68,8 @@ static ek_status add_long(ek_cuda_batch *batch, ek_piece piece)
     return EK_OK;
 }
 
-ek_status ek_cuda_batch_add(ek_cuda_batch *batch, const ek_piece *piece)
+/* Adds rows; launches what there is when it is full. */
+static ek_status add_rows(batch *batch, const ek_piece *piece)
 {
     int64_t length = piece->length / batch->unit;
     ek_piece part = *piece;
@@ -76,4 +82,18 @@ ek_status ek_cuda_batch_add(ek_cuda_batch *batch, const ek_piece *piece)
         part.to += part.rows * piece->to_row;
     }
     return EK_OK;
+}
+
+ek_status ek_cuda_copy_pieces(ek_queue *queue, const ek_cuda_kernels *kernels, int64_t unit,
+                              int32_t count, const ek_piece *pieces)
+{
+    batch batch; /* large, so only what is used is set */
+    batch.queue = queue;
+    batch.kernels = kernels;
+    batch.unit = unit;
+    batch.blocks = 0;
+    batch.args.count = 0;
+    for (int32_t i = 0; i < count; i++)
+        EK_TRY(add_rows(&batch, &pieces[i]));
+    return launch(&batch);
 }

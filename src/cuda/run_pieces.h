@@ -6,19 +6,9 @@
 #include "cuda/pieces_args.h"
 #include "pieces.h"
 
-/* Pieces on their way into a launch. */
-struct ek_cuda_batch {
-    ek_queue *queue;
-    const ek_cuda_kernels *kernels; /* of copy */
-    int64_t unit;                   /* bytes */
-    uint32_t blocks;
-    ek_cuda_pieces args;
-};
-
-/* Adds rows; launches what there is when it is full. */
-ek_status ek_cuda_batch_add(ek_cuda_batch *batch, const ek_piece *piece);
-
-/* Launches what is left. */
-ek_status ek_cuda_batch_end(ek_cuda_batch *batch);
+/* Copies pieces in units of that many bytes, by kernels of copy: one launch for EK_CUDA_PIECES,
+ * unless they are very long. */
+ek_status ek_cuda_copy_pieces(ek_queue *queue, const ek_cuda_kernels *kernels, int64_t unit,
+                              int32_t count, const ek_piece *pieces);
 
 #endif
