@@ -8,10 +8,12 @@
 #include "einkorn/ops/arange.h"
 #include "einkorn/ops/fill.h"
 #include "einkorn/ops/max.h"
+#include "einkorn/ops/packbits.h"
 #include "einkorn/ops/pow.h"
 #include "einkorn/ops/reciprocal.h"
 #include "einkorn/ops/sum.h"
 #include "einkorn/ops/tril.h"
+#include "einkorn/ops/unpackbits.h"
 #include "einkorn/ops/where.h"
 #include "einkorn/view.h"
 #include "place.h"
@@ -168,8 +170,30 @@ static void backward(scene *s)
     expect(s, &row, 3, (double[]){11, 9, 17});
 }
 
+static void packed(scene *s)
+{
+    static const unsigned char truths[] = {1, 0, 0, 2, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0, 1};
+    static const unsigned char ones[] = {1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
+    unsigned char got[16];
+    ek_array x = make(s, 1, 16, 0, NULL), bits = make(s, 1, 2, 0, NULL),
+             back = make(s, 1, 16, 0, NULL);
+    ek_view words;
+    ek_upload(s->place, x.data, truths, sizeof truths);
+    x.type = bits.type = back.type = ek_array_view(NULL, EK_U8, NULL, 0, NULL).type;
+    for (int little = 0; little < 2; little++) {
+        OK(ek_bit_cast(&x, EK_U64, &words));
+        OK(ek_packbits(s->q, &words.array, little, &bits));
+        ek_download(s->place, got, bits.data, 2);
+        ck_assert(got[0] == (little ? 0x89 : 0x91) && got[1] == (little ? 0x80 : 0x01));
+        OK(ek_bit_cast(&back, EK_U64, &words));
+        OK(ek_unpackbits(s->q, &bits, little, &words.array));
+        ek_download(s->place, got, back.data, sizeof got);
+        ck_assert(memcmp(got, ones, sizeof got) == 0);
+    }
+}
+
 static void (*const compositions[])(scene *s) = {
-    masked,  deleted_and_inserted, padded_with_maximum, diagonals, grids, special_matrices,
+    masked,  deleted_and_inserted, padded_with_maximum, diagonals, grids, special_matrices, packed,
     backward};
 enum { COMPOSITIONS = sizeof compositions / sizeof compositions[0] };
 

@@ -543,6 +543,39 @@ static ek_status try_part(trial *t)
                      : ek_real_part(&t->view.array, &t->view);
 }
 
+/* To a dtype of as many bytes or half or twice as many. */
+static ek_status try_bit_cast(trial *t)
+{
+    static const ek_dtype dtypes[] = {EK_U8, EK_I16, EK_F32, EK_U64, EK_C128};
+    ek_dtype dtype = dtypes[draw(0, 4)];
+    int64_t from = t->view.array.type.bits / 8, to = (int64_t)ek_dtype_size(dtype);
+    int32_t last = t->model.ndim - 1;
+    int64_t shape[MODEL_NDIM], parts = from > to ? from / to : 1, whole = to > from ? to / from : 1;
+    memcpy(shape, t->model.shape, sizeof shape);
+    t->wanted = t->model;
+    t->status = EK_OK;
+    if (from == to)
+        return ek_bit_cast(&t->view.array, dtype, &t->view);
+    if (last < 0 || t->model.size == 0) /* whether empty ones fit is a matter of lengths alone */
+        return t->status = EK_STATUS_COUNT;
+    int64_t n = shape[last];
+    shape[last] = n * from / to;
+    t->status = n % whole ? EK_SHAPE_MISMATCH : EK_OK;
+    for (int64_t i = 0; i < t->model.size; i++) /* neighbours */
+        if (i % n > 0 && t->model.at[i] != t->model.at[i - 1] + from)
+            t->status = EK_SHAPE_MISMATCH;
+    for (int64_t i = 0; i < t->model.size; i += n) /* rows a number of new elements apart */
+        if ((t->model.at[i] - t->model.at[0]) % to)
+            t->status = EK_SHAPE_MISMATCH;
+    if (t->status == EK_OK) {
+        if (!model_shape(&t->wanted, last + 1, shape))
+            return t->status = EK_STATUS_COUNT;
+        for (int64_t i = 0; i < t->wanted.size; i++)
+            t->wanted.at[i] = t->model.at[i / parts * whole] + i % parts * to;
+    }
+    return ek_bit_cast(&t->view.array, dtype, &t->view);
+}
+
 static const struct {
     const char *name;
     ek_status (*call)(trial *t);
@@ -552,7 +585,7 @@ static const struct {
     {"expand", try_expand},   {"squeeze", try_squeeze},   {"atleast", try_atleast},
     {"slice", try_slice},     {"index", try_index},       {"flip", try_flip},
     {"rot90", try_rot90},     {"diagonal", try_diagonal}, {"sliding_window", try_window},
-    {"split", try_split},     {"real or imag", try_part},
+    {"split", try_split},     {"real or imag", try_part}, {"bit_cast", try_bit_cast},
 };
 enum { CALLS = sizeof calls / sizeof calls[0] };
 

@@ -7,10 +7,10 @@
  *     if (ek_slice(&x, 1, &(ek_range){10, EK_NONE, 2}, &rows) == EK_OK)
  *         status = ek_sum(queue, &rows.array, ...);
  *
- * `array` points into its ek_view, so a view is not copied by assignment: ek_view_make makes another
- * one. A view may be made of itself: ek_flip(&v.array, 0, NULL, &v) turns v around. It is good as
- * long as the memory is; the shape and strides of x are not needed any more. Where x begins and the
- * bounds of memory are x's own matter: what a view reaches, x reaches.
+ * `array` points into its ek_view, so a view is not copied by assignment: ek_view_make makes
+ * another one. A view may be made of itself: ek_flip(&v.array, 0, NULL, &v) turns v around. It is
+ * good as long as the memory is; the shape and strides of x are not needed any more. Where x begins
+ * and the bounds of memory are x's own matter: what a view reaches, x reaches.
  *
  * Axes count from the end if negative. An axis that x does not have, or that is named twice, an
  * index out of range, a length that does not fit are EK_INVALID_ARGUMENT or EK_SHAPE_MISMATCH; a
@@ -118,6 +118,11 @@ ek_status ek_split(const ek_array *x, int32_t axis, int32_t count, const int64_t
 /* The real and the imaginary parts of a complex array; others are EK_DTYPE_MISMATCH. */
 ek_status ek_real_part(const ek_array *x, ek_view *view);
 ek_status ek_imag_part(const ek_array *x, ek_view *view);
+
+/* The same bytes as elements of another dtype. If their sizes differ, the last axis is as much longer
+ * or shorter; it must have no gaps, and it and all steps must be multiples of the new size
+ * (EK_SHAPE_MISMATCH). Where elements may begin is for the calls to check that use the view. */
+ek_status ek_bit_cast(const ek_array *x, ek_dtype dtype, ek_view *view);
 
 /* ---- memory */
 
