@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "einkorn/arrange.h"
+#include "einkorn/program.h"
 #include "einkorn/view.h"
 #include "place.h"
 #include "values.h"
@@ -87,11 +88,28 @@ static void expect(const model *out, int64_t i, const char *from, int64_t size)
     memcpy(wanted + (out->at[i] - before), from, (size_t)size);
 }
 
+typedef ek_status arrange_fn(ek_queue *queue, const ek_array *const *in, const void *args,
+                             ek_array *out);
+
+/* The call as a program. */
+static ek_status recorded(ek_queue *queue, const ek_array *const *in, const void *args,
+                          ek_array *out, arrange_fn *call)
+{
+    ek_program *program = NULL;
+    ck_assert_int_eq(ek_record_begin(queue), EK_OK);
+    ek_status status = call(queue, in, args, out);
+    ck_assert_msg(ek_record_end(queue, &program) == EK_OK, "%s", ek_error_message());
+    if (status == EK_OK)
+        status = ek_program_run(queue, program);
+    if (status == EK_OK)
+        status = ek_queue_sync(queue);
+    ek_program_close(program);
+    return status;
+}
+
 /* Runs a call at every place and compares the memory. */
 static void compare(const char *name, const ek_view *out, int32_t count, const ek_view *in,
-                    ek_status (*call)(ek_queue *queue, const ek_array *const *in, const void *args,
-                                      ek_array *out),
-                    const void *args)
+                    arrange_fn *call, const void *args)
 {
     static ek_array arrays[MOST_ARRAYS];
     const ek_array *list[MOST_ARRAYS];
@@ -105,7 +123,8 @@ static void compare(const char *name, const ek_view *out, int32_t count, const e
             list[k] = &arrays[k];
         }
         ek_array to = at_place(out, &places[i], memory);
-        ek_status status = call(places[i].queue, list, args, &to);
+        ek_status status = seed % 4 ? call(places[i].queue, list, args, &to)
+                                    : recorded(places[i].queue, list, args, &to, call);
         ck_assert_msg(status == EK_OK, "%s, seed %d, %s: %s", name, (int)seed, places[i].name,
                       ek_error_message());
         ek_download(&places[i], after, memory, sizeof after);
