@@ -134,7 +134,8 @@ def dtype_by_rule(rule: str, t: Dtype) -> Dtype:
 
 @dataclass(frozen=True)
 class Param:
-    """A scalar parameter: a real number, an integer (int) or a truth value (bool)."""
+    """A scalar parameter: a real number, which has the type of the loop, or is a double in every
+    loop; an integer (int); or a truth value (bool)."""
 
     name: str
     type: str
@@ -183,27 +184,27 @@ class Param:
         """Its type in typed calls and bodies."""
         if self.type == "real":
             return loop.t.compute.real.c if loop.t.group in ("float", "complex") else loop.t.c
-        return "int64_t" if self.type == "int" else "bool"
+        return {"double": "double", "int": "int64_t", "bool": "bool"}[self.type]
 
     def slot_type(self) -> str:
         """Its type as slots name them."""
-        return {"real": "real", "int": "int64_t", "bool": "bool"}[self.type]
+        return {"real": "real", "double": "double", "int": "int64_t", "bool": "bool"}[self.type]
 
     @property
     def array_c(self) -> str:
         """Its type in array calls."""
-        return {"real": "double", "int": "int64_t", "bool": "bool"}[self.type]
+        return {"real": "double", "double": "double", "int": "int64_t", "bool": "bool"}[self.type]
 
     @property
     def array_field(self) -> str:
         """The member of an ek_scalar that holds it on the way from an array call."""
-        return "f64" if self.type == "real" else "i64"
+        return "f64" if self.type in ("real", "double") else "i64"
 
     def field(self, loop: Loop) -> str:
         """The member of an ek_scalar that holds it in a loop."""
         if self.type == "real" and loop.t.group in ("float", "complex"):
             return loop.t.compute.real.name
-        return "i64"
+        return "f64" if self.type == "double" else "i64"
 
 
 def number(value: float) -> str:
@@ -225,7 +226,7 @@ class Slot:
     """A piece of code an operation gives its kind: a block, the arguments it sees, its result.
 
     Types are "in0", "in1", ..., "out", "acc", "lane" (the loop's dtypes), "real" (a parameter's),
-    "results" (all outputs') or a C type."""
+    "word" (random bits), "results" (all outputs') or a C type."""
 
     name: str
     args: tuple[tuple[str, str], ...]
@@ -275,6 +276,7 @@ class Kind:
     slots: tuple[Slot, ...] | None = None  # None: one slot "body" from the inputs to the output
     pairs: bool = False  # a loop for every pair of dtypes
     stored: bool = False  # bodies see elements as memory holds them
+    own: bool = False  # half types have bodies of their own, which compute in float32 all the same
     per_row: bool = False  # rows: one result each
     keys: frozenset[str] = field(default_factory=frozenset)  # keys beside the common ones
     params: tuple[Param, ...] = ()  # of all its operations, before their own
@@ -311,6 +313,43 @@ def place_slots(args: tuple[str, ...], params: tuple[Param, ...]) -> tuple[Slot,
     the parameters."""
     body = elementwise_slots(args, params, 1)[-1]
     return (replace(body, args=(("i", "int64_t"), ("j", "int64_t"), *body.args)),)
+
+
+# What every random operation has behind its own parameters: which numbers it draws.
+RANDOM_PARAMS = (
+    Param("seed", "int", "which sequence of random bits", 0, tries=(0, 1, -3)),
+    Param("offset", "int", "the place of the first element in it", 0, least=0, tries=(0, 5, 1024)),
+)
+
+
+def random_slots(args: tuple[str, ...], params: tuple[Param, ...],
+                 redraws: bool) -> tuple[Slot, ...]:
+    """A random element's result is a body of the inputs, a word of random bits and the operation's
+    own parameters. A body that draws again also sees the seed and the place of its element."""
+    again = (("seed", "int64_t"), ("place", "uint64_t")) if redraws else ()
+    own = params[:len(params) - len(RANDOM_PARAMS)]
+    return (Slot("body", (*((arg, f"in{i}") for i, arg in enumerate(args)), ("word", "word"), *again,
+                          *((param.name, param.slot_type()) for param in own)), "out"),)
+
+
+def rowbackward_slots(args: tuple[str, ...], params: tuple[Param, ...]) -> tuple[Slot, ...]:
+    """Of each row the center(sum of first, n), if there is one; up to three sums of terms, which see
+    the center; of those, factors; and of the factors each element's result. All are numbers of the
+    type that the loop computes in."""
+    ins = tuple((arg, f"in{i}") for i, arg in enumerate(args))
+    own = tuple((param.name, param.slot_type()) for param in params)
+    sums = tuple((f"sum{i}", "in0") for i in range(ROW_SUMS))
+    terms = (Slot(f"term{i}", (*ins, ("center", "in0")), "in0", optional=True)
+             for i in range(ROW_SUMS))
+    factors = (Slot(f"factor{i}", (("center", "in0"), *sums, ("n", "int64_t"), *own), "in0",
+                    optional=True) for i in range(ROW_SUMS))
+    seen = tuple((f"factor{i}", "in0") for i in range(ROW_SUMS))
+    return (Slot("first", ins, "in0", optional=True),
+            Slot("center", (("sum", "in0"), ("n", "int64_t")), "in0", optional=True),
+            *terms, *factors, Slot("result", (*ins, ("center", "in0"), *seen), "out"))
+
+
+ROW_SUMS = 3
 
 
 # A reduction's result is finish(combine of map(x) over all elements, n).
@@ -415,6 +454,9 @@ KINDS = {
              params=_scaled("twice as many as x has")),
         Kind("scale_bwd", "image", args=("dy",), stored=True,
              params=_scaled("half as many as dy has, rounded up"), keys=frozenset({"outputs"})),
+        Kind("rowbackward", "rowbackward", keys=frozenset({"args", "params"})),
+        Kind("random", "random", most_args=("x",), own=True, like="elementwise",
+             keys=frozenset({"args", "params", "words", "redraws"})),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }
@@ -433,6 +475,8 @@ class Loop:
     ulp: float
     lane: Dtype | None = None  # holds what EK_LANES elements of a chunk at a time come to
     any_order: bool = False  # a chunk's elements combine in any order to the same bits
+    own: bool = False  # the body is this dtype's alone
+    words: int = 1  # of 32 random bits that an element takes
 
     @property
     def name(self) -> str:
@@ -446,8 +490,9 @@ class Loop:
 
     @property
     def key(self) -> str:
-        """The name of the body: half types share float32's unless it sees them as stored."""
-        return self.name if self.stored else self.t.compute.name
+        """The name of the body: half types share float32's unless it sees them as stored, or they
+        have their own."""
+        return self.name if self.stored or self.own else self.t.compute.name
 
     @property
     def converts(self) -> bool:
@@ -468,6 +513,8 @@ class Loop:
             return self.out.compute.c
         if which == "real":  # as Param.c
             return self.t.compute.real.c if self.t.group in ("float", "complex") else self.t.c
+        if which == "word":
+            return f"uint{32 * self.words}_t"
         if which not in ("out", "acc") and not (which[:2] == "in" and which[2:].isdigit()):
             return which
         dtype = self.dtype(which)

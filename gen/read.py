@@ -14,8 +14,9 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, SUMS, Body, Dtype, Kind, Loop, Op,
-                       Param, Slot, Stage, dtype_by_rule, elementwise_slots, image_slots, place_slots)
+from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, RANDOM_PARAMS, SUMS, Body, Dtype,
+                       Kind, Loop, Op, Param, Slot, Stage, dtype_by_rule, elementwise_slots,
+                       image_slots, place_slots, random_slots, rowbackward_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_im",
@@ -57,9 +58,9 @@ NUMBER = re.compile(r"-?(nan|inf|\d+(\.\d*)?(e[-+]?\d+)?|0x[0-9a-f]+(\.[0-9a-f]*
 # Body functions that include/einkorn/body.h has by hand.
 PRIMITIVES = frozenset({"bits", "from_bits", "nearest", "complex", "larger", "smaller", "mulhi"})
 
-# Beginnings of functions that bodies call as they are: other slots, and what include/einkorn/body.h and
-# src/image_body.h have by hand for a dtype or for none.
-HELPERS = ("at_", "load_", "store_", "quick_", "rare_", "usual_", "window_")
+# Beginnings of functions that bodies call as they are: other slots, and what include/einkorn/body.h,
+# src/image_body.h and src/philox.h have by hand for a dtype or for none.
+HELPERS = ("at_", "load_", "philox_", "store_", "quick_", "rare_", "usual_", "window_")
 
 CALL = re.compile(r"\bek_([a-z][a-z0-9_]*)\(")
 THEN = re.compile(r"^ *ek_then\(([\w, ]+)\);\n", re.MULTILINE)
@@ -213,6 +214,8 @@ class _Checker:
     def args(self, kind: Kind) -> tuple[str, ...]:
         if kind.args is not None:
             return kind.args
+        if kind.name == "random" and "args" not in self.literal:
+            return ()
         args = tuple(self.get("args"))
         most = kind.most_args
         if most and (not args or args != most[:len(args)]):
@@ -239,7 +242,8 @@ class _Checker:
         most = MAX_PARAMS - len(kind.params)
         if len(literal) > most:
             raise self.fail(f"'params' has {len(literal)} names: at most {most} are allowed")
-        return (*kind.params, *(self.param(name, value) for name, value in literal.items()))
+        own = tuple(self.param(name, value) for name, value in literal.items())
+        return (*kind.params, *own, *(RANDOM_PARAMS if kind.name == "random" else ()))
 
     def param(self, name: str, literal: object) -> Param:
         keys = ("type", "brief", "default", "least", "most", "above", "below", "tries")
@@ -252,9 +256,9 @@ class _Checker:
         for key in keys[:3]:
             if key not in literal:
                 raise self.fail(f"parameter '{name}': key '{key}' is missing")
-        if literal["type"] not in ("real", "int", "bool"):
+        if literal["type"] not in ("real", "double", "int", "bool"):
             raise self.fail(f"parameter '{name}': unknown type '{literal['type']}': allowed are "
-                            "real, int, bool")
+                            "real, double, int, bool")
         ends = {key: self.number(name, key, literal[key]) for key in keys[3:7] if key in literal}
         tries = tuple(self.number(name, "tries", value) for value in literal.get("tries", ()))
         default = self.number(name, "default", literal["default"])
@@ -338,8 +342,15 @@ class _Checker:
             made.append(Loop(t, tuple(self.rule(rule, t) for rule in ins),
                              tuple(self.rule(rule, t) for rule in outs),
                              self.rule(acc, t).compute, False, kind.stored, self.ulp(t),
-                             self.lane(t), t.name in any_order))
+                             self.lane(t), t.name in any_order, kind.own, self.words(t)))
         return tuple(made)
+
+    def words(self, t: Dtype) -> int:
+        """How many random words an element of T takes: as many as it has, unless "words" says so."""
+        words = self.literal.get("words", 2 if t.bits == 64 else 1)
+        if words not in (1, 2):
+            raise self.fail("'words' must be 1 or 2")
+        return int(words)
 
     def ulp(self, t: Dtype) -> float:
         """The stated error; a half type's is float32's rounding error plus its own half."""
@@ -368,14 +379,18 @@ class _Checker:
 
 
 def slots_of(kind: Kind, args: tuple[str, ...], params: tuple[Param, ...],
-             outputs: int) -> tuple[Slot, ...]:
-    """The slots of an operation of a kind."""
+             outputs: int, redraws: bool = False) -> tuple[Slot, ...]:
+    """The slots of an operation of a kind; a random one may draw again."""
     if kind.slots is not None:
         return kind.slots
     if kind.family == "image":
         return image_slots(args)
     if kind.places:
         return place_slots(args, params)
+    if kind.family == "random":
+        return random_slots(args, params, redraws)
+    if kind.family == "rowbackward":
+        return rowbackward_slots(args, params)
     return elementwise_slots(args, params, outputs)
 
 
@@ -388,7 +403,8 @@ class BodyRenderer:
     def render(self, op: Op) -> Op:
         """The operation with its bodies and the names of the operations they call."""
         template = self.env.from_string(op.path.read_text(encoding="utf-8"))
-        slots = slots_of(op.kind, op.args, op.params, len(op.outputs))
+        slots = slots_of(op.kind, op.args, op.params, len(op.outputs),
+                         bool(op.meta.get("redraws")))
         bodies: dict[str, Body] = {}
         calls: set[str] = set()
         for loop in op.loops:
@@ -436,7 +452,7 @@ class BodyRenderer:
         """The parts of a body between the lines ek_then(...);"""
         if "ek_then" not in text:
             return ()
-        if op.kind.slots is not None or not op.kind.table or slot.name not in ("quick", "body"):
+        if op.kind.family != "elementwise" or slot.name not in ("quick", "body"):
             raise TemplateError(f"{op.path}:1: ek_then in '{slot.name}': only 'quick' and 'body' of "
                                 "elementwise operations have stages")
         if op.params or len(op.outputs) > 1:

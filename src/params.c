@@ -10,6 +10,12 @@ static bool is_real(const ek_param_info *info)
     return info->type[0] == 'r';
 }
 
+/* A "double" is one in every loop. */
+static bool is_number(const ek_param_info *info)
+{
+    return is_real(info) || info->type[0] == 'd';
+}
+
 const ek_param_info *ek_param_of(const ek_op_info *op, const char *name)
 {
     const ek_param_info *info = op->params;
@@ -32,7 +38,7 @@ void ek_params_by_name(const ek_op_info *op, int32_t count, const ek_param *para
     for (int32_t k = 0; k < op->param_count; k++) {
         const ek_param_info *info = &op->params[k];
         const ek_param *param = ek_find_param(count, params, info->name);
-        if (is_real(info))
+        if (is_number(info))
             values[k].f64 = param ? param->real : info->standard;
         else
             values[k].i64 = param ? param->integer : (int64_t)info->standard;
@@ -83,7 +89,8 @@ ek_status ek_params_for_loop(const ek_op_info *op, const ek_loop *loop, const ek
     for (int32_t k = 0; k < op->param_count; k++) {
         const ek_param_info *info = &op->params[k];
         values[k] = given[k];
-        EK_TRY(ek_check_value(op->call, info, is_real(info) ? given[k].f64 : (double)given[k].i64));
+        EK_TRY(
+            ek_check_value(op->call, info, is_number(info) ? given[k].f64 : (double)given[k].i64));
         if (!is_real(info) || is_double(dtype))
             continue;
         if (is_integer(dtype))
@@ -103,9 +110,9 @@ ek_status ek_params_check_typed(const char *call, const ek_op_info *op, const ek
         double value = values[k].f64;
         if (is_real(info) && dtype == EK_U64)
             value = (double)(uint64_t)values[k].i64;
-        else if (!is_real(info) || is_integer(dtype))
+        else if (!is_number(info) || (is_real(info) && is_integer(dtype)))
             value = (double)values[k].i64;
-        else if (!is_double(dtype))
+        else if (is_real(info) && !is_double(dtype))
             value = (double)values[k].f32;
         EK_TRY(ek_check_value(call, info, value));
     }

@@ -6,7 +6,8 @@
 
 /* One parameter. A "real" one is of the type that the loop computes in: f32 for half types too, f64
  * for double precision; an i64 for integers, of which u64 keeps the bits. An "int" and a "bool" are
- * an i64 in every loop. Array calls hold a "real" one in f64 until the loop is known. */
+ * an i64 in every loop, a "double" an f64. Array calls hold a "real" one in f64 until the loop is
+ * known. */
 typedef union ek_scalar {
     double f64;
     float f32;

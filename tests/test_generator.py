@@ -132,7 +132,8 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "copy, elementwise, fill, function, gemm, grid, moments, norm, place, pool, pool_bwd, reduction, row, rowreduction, scale, scale_bwd, scan, "
+                    "copy, elementwise, fill, function, gemm, grid, moments, norm, place, pool, "
+                    "pool_bwd, random, reduction, row, rowbackward, rowreduction, scale, scale_bwd, scan, "
                     "ternary, unary")
 
     def test_unknown_dtype(self) -> None:
@@ -265,7 +266,7 @@ class ErrorsTest(GeneratorTest):
         refuse("{" + good + ', "low": 1}', "parameter 'a': unknown key 'low': allowed are type, "
                "brief, default, least, most, above, below, tries")
         refuse("{" + good.replace("real", "float") + "}",
-               "parameter 'a': unknown type 'float': allowed are real, int, bool")
+               "parameter 'a': unknown type 'float': allowed are real, double, int, bool")
         refuse("{" + good.replace("1", '"one"') + "}", "parameter 'a': 'default' is 'one': must be a "
                "number, 'inf', '-inf' or 'nan'")
         refuse("{" + good + '}, "x": {' + good + "}",

@@ -73,8 +73,8 @@ static ek_status set_operands(bench_case *c, int count, char *const *word)
                        count, (int)inputs);
     for (int32_t i = 0; i < inputs; i++) {
         view *v = &c->input[i];
-        if (i > 0 && count == 1 && problem_form_of(c->p.op) == FORM_ROW)
-            break; /* what follows the array has the length of its rows */
+        if (count == 1 && problem_is_along_row(c->p.op, i))
+            break; /* it and what follows have the length of the rows */
         EK_TRY(view_parse(word[count == 1 ? 0 : i], v));
         c->p.ndim[i] = v->ndim;
         memcpy(c->p.shape[i], v->shape, sizeof v->shape);

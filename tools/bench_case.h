@@ -12,7 +12,7 @@ typedef enum bench_cache { CACHE_DEFAULT, CACHE_HOT, CACHE_COLD } bench_cache;
 typedef struct bench_case {
     problem p;
     params params;
-    view input[EK_MAX_INPUTS]; /* of FORM_FILL, the output */
+    view input[EK_MAX_INPUTS]; /* without inputs, the output */
     bool named;                /* the operands were said one by one */
     int32_t threads;           /* 0: as the queue has them, -1: all there are */
     bench_cache cache;
@@ -20,7 +20,7 @@ typedef struct bench_case {
     double goal;  /* the share of the limit to reach; 0: none was said */
 } bench_case;
 
-/* One shape for all inputs, or the output of FORM_FILL. */
+/* One shape for all inputs, or the output where there is none. */
 void bench_case_init(bench_case *c, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                      const int64_t *shape);
 

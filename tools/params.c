@@ -67,7 +67,7 @@ static ek_status read_value(const ek_op_info *op, const ek_param_info *info, con
         param->list = list;
         return read_list(op, info, text, list, &param->count);
     }
-    if (strcmp(info->type, "real") == 0) {
+    if (strcmp(info->type, "real") == 0 || strcmp(info->type, "double") == 0) {
         param->real = strtod(text, &end);
         return *text && !*end ? EK_OK : bad_value(op, info, text, "a number");
     }

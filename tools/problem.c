@@ -18,6 +18,7 @@ problem_form problem_form_of(const ek_op_info *op)
         {"rowreduction", FORM_REDUCTION},
         {"row", FORM_ROW},
         {"norm", FORM_ROW},
+        {"rowbackward", FORM_ROW},
         {"scan", FORM_SCAN},
         {"pool", FORM_IMAGE},
         {"pool_bwd", FORM_IMAGE},
@@ -26,12 +27,21 @@ problem_form problem_form_of(const ek_op_info *op)
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
         {"grid", FORM_FILL},
+        {"random", FORM_RANDOM},
     };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(op->kind, forms[i].kind) == 0)
             return forms[i].form;
     }
     return FORM_ELEMENTWISE;
+}
+
+bool problem_is_along_row(const ek_op_info *op, int32_t input)
+{
+    if (problem_form_of(op) != FORM_ROW)
+        return false;
+    const char *name = op->input_names[input];
+    return strcmp(name, "gain") == 0 || strcmp(name, "bias") == 0;
 }
 
 static bool has_param(const ek_op_info *op, const char *name)
@@ -64,8 +74,9 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
         p->ndim[i] = ndim;
         memcpy(p->shape[i], shape, (size_t)ndim * sizeof *shape);
     }
-    /* What a norm takes beside the array has the length of its rows. */
-    for (int32_t i = 1; i < op->inputs && problem_form_of(op) == FORM_ROW && ndim > 0; i++) {
+    for (int32_t i = 1; i < op->inputs && ndim > 0; i++) {
+        if (!problem_is_along_row(op, i))
+            continue;
         p->ndim[i] = 1;
         p->shape[i][0] = shape[ndim - 1];
     }
@@ -75,7 +86,7 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
             planes *= shape[d];
         problem_image(p, planes, PROBLEM_HEIGHT, PROBLEM_WIDTH);
     }
-    if (problem_form_of(op) == FORM_FILL) {
+    if (op->inputs == 0) {
         memcpy(p->list, shape, (size_t)ndim * sizeof *shape);
         add_param(p, "dtype")->integer = loop->out[0];
         ek_param *lengths = add_param(p, "shape");
@@ -164,9 +175,14 @@ void problem_vary(problem *p)
     static const double numbers[EK_MAX_PARAMS] = {2, 3, 5, 7, 11, 13, 17, 19};
     for (int32_t i = 0; i < p->op->param_count; i++) {
         const ek_param_info *info = &p->op->params[i];
+        bool says_output = strcmp(info->name, "dtype") == 0 || strcmp(info->name, "shape") == 0;
+        if (p->op->inputs == 0 && says_output)
+            continue;
         double number = strcmp(info->type, "bool") == 0 ? 1 : numbers[i];
         if (info->allowed && !(number >= info->least && number <= info->most))
-            number = info->least > -INFINITY ? info->least : info->most;
+            number = info->least > -INFINITY && info->most < INFINITY
+                         ? (info->least + info->most) / 2
+                         : (info->least > -INFINITY ? info->least : info->most);
         ek_param *param = add_param(p, info->name);
         param->real = number;
         param->integer = (int64_t)number;
@@ -178,7 +194,8 @@ double problem_number_of(const ek_op_info *op, const ek_param *param)
     int32_t k = 0;
     while (strcmp(op->params[k].name, param->name) != 0)
         k++;
-    return strcmp(op->params[k].type, "real") == 0 ? param->real : (double)param->integer;
+    bool real = op->params[k].type[0] == 'r' || op->params[k].type[0] == 'd';
+    return real ? param->real : (double)param->integer;
 }
 
 double problem_number(const problem *p, int32_t param)

@@ -15,7 +15,8 @@ typedef enum problem_form {
     FORM_SCAN,        /* one array, along one of its axes or all of it */
     FORM_IMAGE,       /* planes of rows and columns, all of one size or of one that follows */
     FORM_GEMM,        /* two matrices, or stacks of them */
-    FORM_FILL         /* no input */
+    FORM_FILL,        /* no input */
+    FORM_RANDOM       /* one input, or none */
 } problem_form;
 
 enum { PROBLEM_NDIM = 4, PROBLEM_PARAMS = EK_MAX_PARAMS };
@@ -43,7 +44,10 @@ typedef struct gemm_size {
 
 problem_form problem_form_of(const ek_op_info *op);
 
-/* A call with every input of this shape; for FORM_FILL, an output of it. */
+/* FORM_ROW: true for an input that has one row for all, as a norm's gain. */
+bool problem_is_along_row(const ek_op_info *op, int32_t input);
+
+/* A call with every input of this shape; without inputs, an output of it. */
 void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                   const int64_t *shape);
 

@@ -177,6 +177,23 @@ static ek_status verify_fill(verifier *v, const ek_op_info *op, const ek_loop *l
     return verify_call(v, &p, SAMPLE_ORDINARY, 0, false);
 }
 
+/* Lengths around a counter's words and a piece of the CPU's, places in the middle of a counter,
+ * other parameters; and where there is an input, one that is not in order. */
+static ek_status verify_random(verifier *v, const ek_op_info *op, const ek_loop *loop)
+{
+    static const int64_t sizes[] = {1, 3, 4, 511, 1027, ORDINARY};
+    problem p;
+    if (op->inputs)
+        EK_TRY(verify_strided(v, op, loop));
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        problem_init(&p, op, loop, 1, &sizes[i]);
+        EK_TRY(verify_call(v, &p, SAMPLE_ORDINARY, 0, false));
+        problem_vary(&p);
+        EK_TRY(verify_call(v, &p, SAMPLE_BITS, 0, false));
+    }
+    return EK_OK;
+}
+
 ek_status verify_loop(verifier *v, const ek_op_info *op, const ek_loop *loop)
 {
     switch (problem_form_of(op)) {
@@ -192,6 +209,8 @@ ek_status verify_loop(verifier *v, const ek_op_info *op, const ek_loop *loop)
         return verify_gemm(v, op, loop);
     case FORM_FILL:
         return verify_fill(v, op, loop);
+    case FORM_RANDOM:
+        return verify_random(v, op, loop);
     default:
         return verify_elementwise(v, op, loop);
     }

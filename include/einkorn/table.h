@@ -35,7 +35,7 @@ typedef struct ek_loop {
 /* A named parameter of an operation, as ek_apply takes it. */
 typedef struct ek_param_info {
     const char *name;
-    const char *type;    /* "int", "real", "bool" or "ints" (a list) */
+    const char *type;    /* "int", "real", "double", "bool", "ints" (a list) */
     const char *brief;   /* what it does, and its default */
     const char *allowed; /* (optional) which values it may have, in words: least to most */
     double least, most;  /* where `allowed` is given */
@@ -69,7 +69,7 @@ typedef struct ek_op_info {
 } ek_op_info;
 
 /* A parameter's value. Which field counts depends on its type: `integer` for int and bool, `real`
- * for real, `list` and `count` for ints. */
+ * for real and double, `list` and `count` for ints. */
 typedef struct ek_param {
     const char *name;
     int64_t integer;
