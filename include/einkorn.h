@@ -13,6 +13,7 @@
 #include "einkorn/event.h"
 #include "einkorn/fallback.h"
 #include "einkorn/gemm.h"
+#include "einkorn/hash.h"
 #include "einkorn/limits.h"
 #include "einkorn/memory.h"
 #include "einkorn/ops.h"
