@@ -23,23 +23,17 @@ template <class Op> struct ek_random {
             return op.apply(x, (uint64_t)words.at[2 * i + 1] << 32 | words.at[2 * i], place);
     }
 
-    /* Elements from a place on that begins a counter, one after the other at boundaries of packs.
-     */
-    EK_INLINE void contiguous(const Op &op, int64_t n, uint64_t place, T *out, const T *x)
+    /* The elements from `first` on that a thread draws at once, all of them or the last ones. */
+    template <bool all>
+    EK_INLINE void some(const Op &op, int64_t first, int count, uint64_t place, T *out, const T *x)
     {
-        int64_t first = ((int64_t)blockIdx.x * EK_CUDA_THREADS + threadIdx.x) * each;
-        int count = n - first < each ? (int)(n - first) : each;
         Pack in[each / width], result[each / width];
-        if (count <= 0)
-            return;
         if constexpr (Op::inputs > 0) {
-            if (count == each) {
 #pragma unroll
-                for (int k = 0; k < each / width; k++)
+            for (int k = 0; k < (all ? each / width : each); k++) {
+                if constexpr (all)
                     in[k] = ((const Pack *)(x + first))[k];
-            } else {
-#pragma unroll
-                for (int k = 0; k < each; k++)
+                else
                     in[k / width].at[k % width] = x[first + (k < count ? k : 0)];
             }
         }
@@ -54,15 +48,33 @@ template <class Op> struct ek_random {
                     draw(op, words, i, &in[at / width].at[at % width], place + at);
             }
         }
-        if (count == each) {
 #pragma unroll
-            for (int k = 0; k < each / width; k++)
+        for (int k = 0; k < (all ? each / width : each); k++) {
+            if constexpr (all)
                 ek_store(out + first + k * width, result[k]);
-        } else {
+            else if (k < count)
+                out[first + k] = result[k / width].at[k % width];
+        }
+    }
+
+    /* Elements from a place on that begins a counter, one after the other at boundaries of packs.
+     */
+    EK_INLINE void contiguous(const Op &op, int64_t n, uint64_t place, T *out, const T *x)
+    {
+        int64_t tile = (int64_t)blockIdx.x * EK_CUDA_RANDOM_TILE(sizeof(T));
+        if (tile + EK_CUDA_RANDOM_TILE(sizeof(T)) <= n) {
 #pragma unroll
-            for (int k = 0; k < each; k++) {
-                if (k < count)
-                    out[first + k] = result[k / width].at[k % width];
+            for (int round = 0; round < EK_CUDA_RANDOM_ROUNDS; round++) {
+                int at = (round * EK_CUDA_THREADS + threadIdx.x) * each;
+                some<true>(op, tile + at, each, place, out, x);
+            }
+        } else {
+#pragma unroll 1
+            for (int round = 0; round < EK_CUDA_RANDOM_ROUNDS; round++) {
+                int64_t first = tile + (round * EK_CUDA_THREADS + threadIdx.x) * each;
+                if (first < n)
+                    some<false>(op, first, n - first < each ? (int)(n - first) : each, place, out,
+                                x);
             }
         }
     }

@@ -11,6 +11,13 @@
 #define EK_CUDA_RANDOM_GROUP 4
 #define EK_CUDA_RANDOM_EACH(size) ((size) > 4 ? EK_CUDA_RANDOM_GROUP : 16 / (size))
 
+/* Times that a thread of the contiguous kernel does so. */
+#define EK_CUDA_RANDOM_ROUNDS 4
+
+/* Elements of a block of it. */
+#define EK_CUDA_RANDOM_TILE(size)                                                                  \
+    (EK_CUDA_THREADS * EK_CUDA_RANDOM_ROUNDS * EK_CUDA_RANDOM_EACH(size))
+
 /* Any layout of an output and an input. */
 typedef struct ek_cuda_random_walk {
     void *data[2];

@@ -1,8 +1,8 @@
 /* Backward operations of rows: a group of threads has a row, adds up its terms in the order of
- * lanes.h, and looks at the row once more for the results. What it reads again is in a cache,
- * unless rows are very long.
+ * lanes.h, and makes the results of the row and the sums.
  *
- * Op is a row as the operation sees it: first(i), term<k>(i, center), ..., store(i, ...). */
+ * Op is a row as the operation sees it: load(i, in) gives the i-th elements of its inputs, from
+ * which are first(in), terms(in, center, term) and result(in, center). */
 #ifndef EK_CUDA_ROWBACKWARD_CUH
 #define EK_CUDA_ROWBACKWARD_CUH
 
@@ -27,8 +27,9 @@ EK_INLINE void ek_row_data(const ek_cuda_rowbackward_args &args, int operands, i
     }
 }
 
-/* `threads` threads with a row, 32 or a block's; each has 128 / threads lanes. */
-template <class Op, int threads> struct ek_rowbackward {
+/* `threads` threads with a row, 32 or a block's; each has 128 / threads lanes. With `kept`, a
+ * thread has so many elements at most, and keeps them. */
+template <class Op, int threads, int kept> struct ek_rowbackward {
     using C = typename Op::C;
     static constexpr int each = EK_LANES / threads;
 
@@ -131,40 +132,69 @@ template <class Op, int threads> struct ek_rowbackward {
         }
     }
 
-    /* The sums of a chunk. Terms is called for each of its elements that is the thread's. */
-    template <int count, class Terms>
-    EK_INLINE void chunk(int lane, int64_t first, int64_t end, Terms terms, C *total)
+    /* Elements from `first` to before `end` of the row that are the thread's, in order: what is
+     * added to which of its lanes. */
+    template <class Add>
+    EK_INLINE void each_of(const Op &op, int lane, int64_t first, int64_t end, Add add)
     {
-        Lanes<count> lanes;
-        start(lanes);
         int64_t i = first + lane;
 #pragma unroll 2
         for (; i + (each - 1) * threads < end; i += EK_LANES) {
 #pragma unroll
-            for (int k = 0; k < each; k++)
-                terms(i + k * threads, lanes, k);
+            for (int k = 0; k < each; k++) {
+                C in[Op::inputs];
+                op.load(i + k * threads, in);
+                add(in, k);
+            }
         }
 #pragma unroll
         for (int k = 0; k < each; k++) {
-            if (i + k * threads < end)
-                terms(i + k * threads, lanes, k);
+            if (i + k * threads < end) {
+                C in[Op::inputs];
+                op.load(i + k * threads, in);
+                add(in, k);
+            }
         }
-        fold<count>(lane, lanes, total);
+    }
+
+    /* The same of elements that are kept. */
+    template <class Add>
+    EK_INLINE void each_kept(const C (*row)[Op::inputs], int lane, int64_t n, Add add)
+    {
+#pragma unroll
+        for (int k = 0; k < kept; k++) {
+            if (lane + k * threads < n)
+                add(row[k], k % each);
+        }
     }
 
     template <int count, class Terms>
-    EK_INLINE void sums(int lane, int64_t n, Terms terms, C *total)
+    EK_INLINE void sums(const Op &op, const C (*row)[Op::inputs], int lane, int64_t n, Terms terms,
+                        C *total)
     {
-        if constexpr (threads == 32) {
-            chunk<count>(lane, 0, n, terms, total);
+        Lanes<count> lanes;
+        auto add_terms = [&](const C *in, int k) {
+            C term[count];
+            terms(in, term);
+#pragma unroll
+            for (int s = 0; s < count; s++)
+                lanes.at[s][k] += term[s];
+        };
+        start(lanes);
+        if constexpr (kept > 0) {
+            each_kept(row, lane, n, add_terms);
+            fold<count>(lane, lanes, total);
         } else if (n <= EK_CHUNK) {
-            chunk<count>(lane, 0, n, terms, total);
+            each_of(op, lane, 0, n, add_terms);
+            fold<count>(lane, lanes, total);
         } else {
             Pile<count> pile;
             for (int level = 0; level < Pile<count>::levels; level++)
                 pile.counts[level] = 0;
             for (int64_t k = 0; k < n; k += EK_CHUNK) {
-                chunk<count>(lane, k, k + EK_CHUNK < n ? k + EK_CHUNK : n, terms, total);
+                start(lanes);
+                each_of(op, lane, k, k + EK_CHUNK < n ? k + EK_CHUNK : n, add_terms);
+                fold<count>(lane, lanes, total);
                 add<count>(lane, pile, total);
             }
             finish<count>(lane, pile, total);
@@ -181,28 +211,35 @@ template <class Op, int threads> struct ek_rowbackward {
         }
         if (row >= args.rows)
             return;
-        C center = 0, total[3] = {0, 0, 0};
+        C center = 0, total[3] = {0, 0, 0}, in[kept > 0 ? kept : 1][Op::inputs];
         op.open(args, row);
+#pragma unroll
+        for (int k = 0; k < kept; k++) {
+            if (lane + k * threads < args.n)
+                op.load(lane + k * threads, in[k]);
+        }
         if constexpr (Op::centered) {
             sums<1>(
-                lane, args.n,
-                [&](int64_t i, Lanes<1> &lanes, int k) { lanes.at[0][k] += op.first(i); }, total);
+                op, in, lane, args.n, [&](const C *in, C *term) { term[0] = op.first(in); }, total);
             center = op.center(total[0], args.n);
         }
         sums<Op::sums>(
-            lane, args.n,
-            [&](int64_t i, Lanes<Op::sums> &lanes, int k) {
-                C term[Op::sums];
-                op.terms(i, center, term);
-#pragma unroll
-                for (int s = 0; s < Op::sums; s++)
-                    lanes.at[s][k] += term[s];
-            },
-            total);
+            op, in, lane, args.n, [&](const C *in, C *term) { op.terms(in, center, term); }, total);
         op.settle(center, total, args.n);
+        if constexpr (kept > 0) {
+#pragma unroll
+            for (int k = 0; k < kept; k++) {
+                if (lane + k * threads < args.n)
+                    op.store(lane + k * threads, in[k], center);
+            }
+        } else {
 #pragma unroll 4
-        for (int64_t i = lane; i < args.n; i += threads)
-            op.store(i, center);
+            for (int64_t i = lane; i < args.n; i += threads) {
+                C now[Op::inputs];
+                op.load(i, now);
+                op.store(i, now, center);
+            }
+        }
     }
 };
 

@@ -9,10 +9,11 @@
 
 #define EK_CUDA_ROWBACKWARD_OPERANDS 5
 
-/* Up to so many elements a row is a warp's; longer ones are a block's. */
-#define EK_CUDA_SHORT_ROW 1024
+/* A warp or a block has a row. Up to EK_CUDA_ROWBACKWARD_KEPT elements a thread, they are kept in
+ * registers from the sums to the results; else they are read again. */
 #define EK_CUDA_ROWBACKWARD_THREADS 128
 #define EK_CUDA_ROWBACKWARD_WARPS (EK_CUDA_ROWBACKWARD_THREADS / 32)
+#define EK_CUDA_ROWBACKWARD_KEPT 8
 
 typedef struct ek_cuda_rowbackward_args {
     void *data[EK_CUDA_ROWBACKWARD_OPERANDS];

@@ -33,7 +33,7 @@ ek_status ek_cuda_random(ek_queue *queue, const ek_cuda_kernels *kernels, int32_
 {
     const void *scalars = work->params;
     if (is_contiguous(work)) {
-        int64_t n = work->size, each = EK_CUDA_RANDOM_EACH(work->bytes[0]);
+        int64_t n = work->size, each = EK_CUDA_RANDOM_TILE(work->bytes[0]) / EK_CUDA_THREADS;
         void *data[] = {work->data[0], work->operands > 1 ? work->data[1] : NULL};
         uint64_t place = work->place;
         void *params[] = {&n, &place, &data[0], &data[1], (void *)scalars};

@@ -1,5 +1,5 @@
 /* How backward operations of rows are launched: a loop has a kernel for rows that a warp has each,
- * and one for longer rows. */
+ * one for rows that a block keeps, and one for longer rows. */
 #include <string.h>
 
 #include "cuda/launch.h"
@@ -9,7 +9,7 @@
 
 _Static_assert((int)EK_CUDA_ROWBACKWARD_OPERANDS == (int)EK_ROWBACKWARD_OPERANDS, "one number");
 
-enum { SHORT, LONG, KERNELS };
+enum { WARPS, BLOCKS, LONG, KERNELS };
 
 /* A GPU answers a misaligned address with the end of its context. */
 static ek_status check_addresses(const ek_op_info *op, int32_t loop,
@@ -38,13 +38,15 @@ ek_status ek_cuda_rowbackward(ek_queue *queue, const ek_cuda_kernels *kernels, c
     args.ndim = work->ndim;
     memcpy(args.shape, work->shape, ndim * sizeof *args.shape);
     memcpy(args.stride, work->stride, ndim * sizeof *args.stride);
-    bool is_short = work->n <= EK_CUDA_SHORT_ROW;
-    int64_t each = is_short ? EK_CUDA_ROWBACKWARD_WARPS : 1, blocks = (work->rows - 1) / each + 1;
+    int32_t kernel = work->n <= 32 * EK_CUDA_ROWBACKWARD_KEPT                            ? WARPS
+                     : work->n <= EK_CUDA_ROWBACKWARD_THREADS * EK_CUDA_ROWBACKWARD_KEPT ? BLOCKS
+                                                                                         : LONG;
+    int64_t each = kernel == WARPS ? EK_CUDA_ROWBACKWARD_WARPS : 1;
+    int64_t blocks = (work->rows - 1) / each + 1;
     if (EK_UNLIKELY(blocks > INT32_MAX))
         return ek_fail(EK_INVALID_ARGUMENT, "ek_%s: %lld rows: more than a grid has blocks for",
                        kernels->op, (long long)work->rows);
     ek_grid grid = {{(uint32_t)blocks, 1, 1}, {EK_CUDA_ROWBACKWARD_THREADS, 1, 1}, 0};
     void *params[] = {&args, (void *)work->params};
-    return ek_cuda_launch(queue, kernels, KERNELS * loop + (is_short ? SHORT : LONG), &grid,
-                          params);
+    return ek_cuda_launch(queue, kernels, KERNELS * loop + kernel, &grid, params);
 }
