@@ -251,6 +251,16 @@ POOL_PARAMS = (
     _count("dilation", "steps in the image from one element of a window to the next", 1, 1, 1, 2),
 )
 
+# How filters lie over an image: src/conv.c takes them in this order.
+CONV_PARAMS = (
+    _count("stride_y", "rows from one place of the filters to the next", 1, 1),
+    _count("stride_x", "columns from one place of the filters to the next", 1, 1),
+    _count("padding_y", "rows of zeros above and below the image", 0, 0),
+    _count("padding_x", "columns of zeros on its left and on its right", 0, 0),
+    _count("dilation", "steps in the image from one element of a filter to the next", 1, 1),
+    _count("groups", "into which channels and filters are divided, each by itself", 1, 1),
+)
+
 # The size of the larger, or of the restored, image.
 SCALE_PARAMS = (
     _count("to_height", "rows of the result; 0: {}", 0, 0, 0, 7),
@@ -457,6 +467,12 @@ KINDS = {
         Kind("rowbackward", "rowbackward", keys=frozenset({"args", "params"})),
         Kind("random", "random", most_args=("x",), own=True, like="elementwise",
              keys=frozenset({"args", "params", "words", "redraws"})),
+        Kind("conv", "conv", args=("x", "filters"), slots=(), params=CONV_PARAMS,
+             keys=frozenset({"library"})),
+        Kind("convtrans", "conv", args=("x", "filters"), slots=(), params=CONV_PARAMS,
+             keys=frozenset({"library"})),
+        Kind("conv_filters", "conv", args=("x", "dy"), slots=(), params=CONV_PARAMS,
+             keys=frozenset({"library", "outputs"})),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }

@@ -7,6 +7,7 @@
 
 #include "einkorn/arrange.h"
 #include "einkorn/array.h"
+#include "einkorn/conv.h"
 #include "einkorn/device.h"
 #include "einkorn/dlpack.h"
 #include "einkorn/dtype.h"

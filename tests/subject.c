@@ -73,9 +73,9 @@ void ek_subject_open_typed(ek_subject *s, const ek_place *place, const ek_typed_
     bool along_axis = form == FORM_REDUCTION || form == FORM_SCAN || form == FORM_ROW;
     *s = (ek_subject){.place = place, .typed = test};
     memcpy(s->lengths, lengths, sizeof s->lengths);
-    if (form == FORM_IMAGE) {
+    if (form == FORM_IMAGE || form == FORM_CONV) {
         problem_init(&s->problem, op, &op->loops[loop], 1, &n);
-        s->lengths[0] = n;
+        s->lengths[0] = form == FORM_CONV && n > PROBLEM_MOST_CONV ? PROBLEM_MOST_CONV : n;
         s->lengths[1] = PROBLEM_HEIGHT;
         s->lengths[2] = PROBLEM_WIDTH;
     } else if (form == FORM_ROW) { /* whose array calls take the last axis */

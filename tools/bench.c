@@ -219,6 +219,13 @@ static ek_status bench_size(session *s, const ek_op_info *op, const ek_loop *loo
         problem_image(&s->what.p, size / (SIDE * SIDE) + 1, SIDE, SIDE);
         bench_case_settle(&s->what);
         return bench_threads(s, size >= LARGE);
+    case FORM_CONV: {
+        conv_size layer = {size / (SIDE * 32 * 32) + 1, SIDE, 32, 32, SIDE, 3, 3, 1, 1, 1, 1, 1, 1};
+        bench_case_init(&s->what, op, loop, 0, &none);
+        problem_conv(&s->what.p, &layer);
+        bench_case_settle(&s->what);
+        return bench_threads(s, size >= LARGE);
+    }
     case FORM_GEMM:
         if (size > MOST_GEMM)
             return EK_OK;

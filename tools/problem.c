@@ -24,6 +24,9 @@ problem_form problem_form_of(const ek_op_info *op)
         {"pool_bwd", FORM_IMAGE},
         {"scale", FORM_IMAGE},
         {"scale_bwd", FORM_IMAGE},
+        {"conv", FORM_CONV},
+        {"convtrans", FORM_CONV},
+        {"conv_filters", FORM_CONV},
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
         {"grid", FORM_FILL},
@@ -80,11 +83,19 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
         p->ndim[i] = 1;
         p->shape[i][0] = shape[ndim - 1];
     }
-    if (problem_form_of(op) == FORM_IMAGE) {
-        int64_t planes = 1;
-        for (int32_t d = 0; d < ndim; d++)
-            planes *= shape[d];
+    int64_t planes = 1;
+    for (int32_t d = 0; d < ndim; d++)
+        planes *= shape[d];
+    if (problem_form_of(op) == FORM_IMAGE)
         problem_image(p, planes, PROBLEM_HEIGHT, PROBLEM_WIDTH);
+    if (problem_form_of(op) == FORM_CONV) {
+        planes = planes < PROBLEM_MOST_CONV ? planes : PROBLEM_MOST_CONV;
+        conv_size size = {planes, 2, PROBLEM_HEIGHT, PROBLEM_WIDTH, 3, 2, 3, 1, 1, 0, 0, 1, 1};
+        if (strcmp(op->kind, "conv_filters") == 0) {
+            size.filters = planes;
+            size.batch = 2;
+        }
+        problem_conv(p, &size);
     }
     if (op->inputs == 0) {
         memcpy(p->list, shape, (size_t)ndim * sizeof *shape);
@@ -126,6 +137,28 @@ void problem_image(problem *p, int64_t planes, int64_t height, int64_t width)
         p->shape[i][0] = planes;
         p->shape[i][1] = whole ? height : windows(p, "y", height);
         p->shape[i][2] = whole ? width : windows(p, "x", width);
+    }
+}
+
+void problem_conv(problem *p, const conv_size *s)
+{
+    int64_t reach_y = (s->kernel_y - 1) * s->dilation + 1;
+    int64_t reach_x = (s->kernel_x - 1) * s->dilation + 1;
+    const int64_t image[] = {s->batch, s->channels, s->height, s->width};
+    const int64_t filters[] = {s->filters, s->channels / s->groups, s->kernel_y, s->kernel_x};
+    const int64_t result[] = {s->batch, s->filters,
+                              (s->height + 2 * s->padding_y - reach_y) / s->stride_y + 1,
+                              (s->width + 2 * s->padding_x - reach_x) / s->stride_x + 1};
+    bool transposed = strcmp(p->op->kind, "convtrans") == 0;
+    bool backward = strcmp(p->op->kind, "conv_filters") == 0;
+    p->ndim[0] = p->ndim[1] = 4;
+    memcpy(p->shape[0], transposed ? result : image, sizeof image);
+    memcpy(p->shape[1], backward ? result : filters, sizeof filters);
+    const int64_t values[] = {s->stride_y,  s->stride_x, s->padding_y,
+                              s->padding_x, s->dilation, s->groups};
+    for (int32_t i = 0; i < p->op->param_count; i++) {
+        if ((double)values[i] != p->op->params[i].standard)
+            add_param(p, p->op->params[i].name)->integer = values[i];
     }
 }
 

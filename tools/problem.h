@@ -14,6 +14,7 @@ typedef enum problem_form {
     FORM_ROW,         /* an array, along its last axis, and others as long as that */
     FORM_SCAN,        /* one array, along one of its axes or all of it */
     FORM_IMAGE,       /* planes of rows and columns, all of one size or of one that follows */
+    FORM_CONV,        /* images and filters, or what has the size of a result */
     FORM_GEMM,        /* two matrices, or stacks of them */
     FORM_FILL,        /* no input */
     FORM_RANDOM       /* one input, or none */
@@ -23,6 +24,9 @@ enum { PROBLEM_NDIM = 4, PROBLEM_PARAMS = EK_MAX_PARAMS };
 
 /* Images of problems that were asked for as many planes as a shape has elements. */
 enum { PROBLEM_HEIGHT = 4, PROBLEM_WIDTH = 6 };
+
+/* The most of them that a convolution is asked for so, each being much work. */
+enum { PROBLEM_MOST_CONV = 50 };
 
 /* Parameters point into the struct, so it is not to be copied. */
 typedef struct problem {
@@ -54,6 +58,16 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
 /* FORM_IMAGE: the call for `planes` planes whose larger, or only, image has this size. The present
  * parameters count. problem_init makes small images of as many planes as the shape has elements. */
 void problem_image(problem *p, int64_t planes, int64_t height, int64_t width);
+
+/* FORM_CONV: sets the shapes of both inputs, and the parameters that differ from their defaults.
+ * problem_init makes as many small images, or filters where those are the output, as the shape has
+ * elements. */
+typedef struct conv_size {
+    int64_t batch, channels, height, width, filters, kernel_y, kernel_x;
+    int64_t stride_y, stride_x, padding_y, padding_x, dilation, groups;
+} conv_size;
+
+void problem_conv(problem *p, const conv_size *size);
 
 /* FORM_REDUCTION, FORM_SCAN: takes the axes whose bits are set. False if the operation cannot: one
  * that takes a single axis can do one or all. */

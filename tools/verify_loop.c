@@ -169,6 +169,27 @@ static ek_status verify_image(verifier *v, const ek_op_info *op, const ek_loop *
     return EK_OK;
 }
 
+/* Filters of several sizes and places; many images and few, groups, more places than a piece of a
+ * filters' gradient has. */
+static ek_status verify_conv(verifier *v, const ek_op_info *op, const ek_loop *loop)
+{
+    static const conv_size sizes[] = {
+        {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1},     {3, 5, 9, 11, 7, 3, 3, 1, 1, 1, 1, 1, 1},
+        {2, 8, 17, 13, 12, 3, 2, 2, 3, 1, 0, 2, 4},  {9, 3, 1, 37, 4, 1, 5, 1, 2, 0, 2, 1, 1},
+        {1, 2, 70, 67, 3, 1, 1, 1, 1, 0, 0, 1, 1},   {2, 6, 12, 12, 6, 3, 3, 1, 1, 2, 2, 2, 6},
+        {1, 40, 33, 31, 50, 3, 3, 1, 1, 1, 1, 1, 1},
+    };
+    static const int64_t none;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        problem p;
+        problem_init(&p, op, loop, 0, &none);
+        problem_conv(&p, &sizes[i]);
+        EK_TRY(verify_call(v, &p, SAMPLE_ORDINARY, 0, i % 2));
+        EK_TRY(verify_call(v, &p, SAMPLE_SPECIAL, 0, false));
+    }
+    return EK_OK;
+}
+
 static ek_status verify_fill(verifier *v, const ek_op_info *op, const ek_loop *loop)
 {
     static const int64_t size = RANDOM;
@@ -205,6 +226,8 @@ ek_status verify_loop(verifier *v, const ek_op_info *op, const ek_loop *loop)
         return verify_row_kind(v, op, loop);
     case FORM_IMAGE:
         return verify_image(v, op, loop);
+    case FORM_CONV:
+        return verify_conv(v, op, loop);
     case FORM_GEMM:
         return verify_gemm(v, op, loop);
     case FORM_FILL:

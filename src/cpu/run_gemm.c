@@ -210,6 +210,15 @@ static void run_matrix(const plan *plan, int64_t index, char *workspace, member 
     }
 }
 
+/* Rows and columns of a block, at most. */
+static int64_t largest_edge(int64_t size)
+{
+    int64_t edge = 1;
+    while (4 * edge * edge * size <= BLOCK_BYTES)
+        edge *= 2;
+    return edge;
+}
+
 static void make_plan(const ek_gemm_kernel *kernel, const ek_gemm_problem *problem, plan *plan)
 {
     plan->kernel = kernel;
@@ -217,9 +226,7 @@ static void make_plan(const ek_gemm_kernel *kernel, const ek_gemm_problem *probl
     plan->element = (int64_t)ek_dtype_size(problem->dtype);
     plan->k = problem->reads_ab ? problem->k : 0;
     plan->span = ek_smaller(plan->k, SPAN);
-    int64_t edge = 1;
-    while (4 * edge * edge * kernel->size <= BLOCK_BYTES)
-        edge *= 2;
+    int64_t edge = largest_edge(kernel->size);
     plan->block_rows = ek_divide_up(ek_smaller(problem->m, edge), kernel->rows) * kernel->rows;
     plan->block_columns =
         ek_divide_up(ek_smaller(problem->n, edge), kernel->columns) * kernel->columns;
@@ -365,6 +372,21 @@ static ek_status run_direct(ek_queue *queue, const ek_gemm_kernel *kernel,
 }
 
 /* ---- all products */
+
+size_t ek_cpu_gemm_room(const ek_queue *queue, const ek_gemm_problem *problem)
+{
+    enum { MOST_ROWS = 16, MOST_COLUMNS = 64 }; /* of any kernel's tile */
+    int64_t size = (int64_t)ek_dtype_size(problem->dtype);
+    size = size < 4 ? 4 : size;
+    int64_t edge = largest_edge(size), span = ek_smaller(problem->k, SPAN);
+    int64_t rows = ek_smaller(problem->m, edge) + MOST_ROWS;
+    int64_t columns = ek_smaller(problem->n, edge) + MOST_COLUMNS;
+    int64_t tiles = problem->k > span ? rows * columns : 0;
+    size_t bytes =
+        whole_lines((rows + columns) * span * size) + whole_lines(tiles * size) + 3 * LINE;
+    size_t direct = whole_lines(problem->k * MOST_COLUMNS * size);
+    return (bytes > direct ? bytes : direct) * (size_t)ek_queue_base_of(queue)->threads;
+}
 
 static ek_status run_recorded(ek_queue *queue, const void *kernel, const void *problem)
 {

@@ -50,6 +50,10 @@ typedef struct ek_gemm_kernel {
 ek_status ek_cpu_gemm(ek_queue *queue, const ek_gemm_kernel *kernel,
                       const ek_gemm_problem *problem);
 
+/* At least the bytes of workspace that kernels want for a problem of that shape or of a smaller
+ * one, of a floating dtype. */
+size_t ek_cpu_gemm_room(const ek_queue *queue, const ek_gemm_problem *problem);
+
 /* Runs a problem with OpenBLAS, or with `exact` where OpenBLAS cannot, and small ones also where
  * that would be slower if `exact_is_quick`. */
 ek_status ek_cpu_gemm_blas(ek_queue *queue, ek_gemm_fn *exact, bool exact_is_quick,

@@ -34,8 +34,7 @@ _Static_assert(sizeof(ek_cublas_table) == ENTRIES * sizeof(void *), "an entry is
 
 static const char call[] = "ek_gemm";
 
-/* What NVIDIA recommends for sm_90 and later; more than the older ones ask for. */
-static const size_t workspace_bytes = 32 << 20;
+static const size_t workspace_bytes = EK_CUBLAS_WORKSPACE;
 
 ek_cublas_table ek_cublas;
 

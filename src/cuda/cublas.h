@@ -8,6 +8,10 @@
 #include "einkorn/queue.h"
 #include "einkorn/status.h"
 
+/* Bytes of workspace that a handle has: what NVIDIA recommends for sm_90 and later; more than the
+ * older ones ask for. */
+#define EK_CUBLAS_WORKSPACE (32 << 20)
+
 /* The entry points; null until ek_cublas_handle has succeeded once, constant from then on. */
 typedef struct ek_cublas_table {
     __typeof__(cublasCreate_v2) *create;
