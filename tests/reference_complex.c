@@ -115,14 +115,23 @@ static bool check_div(ek_dtype dtype, ek_number x, ek_number y, ek_number got, c
     return fine;
 }
 
-static bool check_abs(ek_dtype dtype, ek_number x, double bound, const void *result, char *wanted)
+/* A real function of both parts. */
+typedef int real_function(mpfr_t, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
+
+static int angle(mpfr_t result, mpfr_srcptr re, mpfr_srcptr im, mpfr_rnd_t rounding)
+{
+    return mpfr_atan2(result, im, re, rounding);
+}
+
+static bool check_real(ek_dtype dtype, ek_number x, real_function *function, double bound,
+                       const void *result, char *wanted)
 {
     ek_dtype part = ek_real_dtype(dtype);
     mpfr_t re, im;
     mpfr_inits2(PRECISION, re, im, (mpfr_ptr)0);
     mpfr_set_d(re, x.re, MPFR_RNDN);
     mpfr_set_d(im, x.im, MPFR_RNDN);
-    mpfr_hypot(re, re, im, MPFR_RNDN);
+    function(re, re, im, MPFR_RNDN);
     double distance = ek_ulp_distance(ek_format_of(part), ek_element_value(part, result), re);
     snprintf(wanted, 96, "%.17g within %g ulp", mpfr_get_d(re, MPFR_RNDN), bound);
     mpfr_clears(re, im, (mpfr_ptr)0);
@@ -160,7 +169,9 @@ static bool check(const ek_op_test *test, int loop, const ek_number *x, const vo
     const ek_op_info *info = test->info;
     ek_dtype dtype = ek_input_dtype(test, loop, info->inputs - 1);
     if (strcmp(info->name, "abs") == 0)
-        return check_abs(dtype, x[0], info->loops[loop].ulp, got, wanted);
+        return check_real(dtype, x[0], mpfr_hypot, info->loops[loop].ulp, got, wanted);
+    if (strcmp(info->name, "angle") == 0)
+        return check_real(dtype, x[0], angle, info->loops[loop].ulp, got, wanted);
     if (strcmp(info->name, "sign") == 0)
         return check_sign(dtype, x[0], load(dtype, got), wanted);
     if (strcmp(info->name, "div") == 0)
