@@ -28,6 +28,9 @@ def few(ops: dict[str, Op], root: Path, also: Iterable[str] = ()) -> dict[str, O
             shown.update(_features(ops[name]))
             for called in ops[name].calls:
                 choose(called)
+            derivative = ops[name].derivative
+            if derivative:  # which is tested against it
+                choose(derivative.of)
 
     for name in sorted((_named(root) & ops.keys()).union(also)):
         choose(name)

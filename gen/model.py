@@ -428,12 +428,12 @@ def image_slots(args: tuple[str, ...]) -> tuple[Slot, ...]:
                              ("column", "int64_t")), "compute"),)
 
 
-ELEMENTWISE_KEYS = frozenset({"in", "out", "outputs", "params"})
+ELEMENTWISE_KEYS = frozenset({"in", "out", "outputs", "params", "derivative_of"})
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("function", "function", table=False, keys=frozenset({"args"})),
+        Kind("function", "function", table=False, keys=frozenset({"args", "outputs"})),
         Kind("unary", "elementwise", args=("x",), keys=ELEMENTWISE_KEYS),
         Kind("binary", "elementwise", args=("x", "y"), keys=ELEMENTWISE_KEYS),
         Kind("ternary", "elementwise", keys=ELEMENTWISE_KEYS | {"args"}),
@@ -538,6 +538,21 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Derivative:
+    """How an operation that gives gradients belongs to the one it is the derivative of. Places count
+    from 0; -1 is none."""
+
+    of: str
+    inputs: tuple[int, ...]  # each of its inputs: which one of the other's, or one of those below
+    outputs: tuple[int, ...]  # each of its outputs: which input of the other's it is the gradient for
+    fixed: tuple[int, ...]  # each of the other's inputs: the parameter that stands for it
+    params: tuple[int, ...]  # each of the other's parameters: where the operation has it
+
+    GRADIENT = -1  # an input that is the gradient for the other's result
+    RESULT = -2  # an input that is the other's result
+
+
+@dataclass(frozen=True)
 class Stage:
     """A part of a body that CPU kernels run over a block before they begin the next part."""
 
@@ -578,6 +593,7 @@ class Op:
     bodies: tuple[Body, ...] = ()
     calls: tuple[str, ...] = ()  # other operations whose bodies this one calls
     known_as: tuple[tuple[str, str], ...] = ()  # other libraries and what they call it
+    derivative: Derivative | None = None  # if its results are gradients
 
     def has(self, slot: str, loop: Loop) -> bool:
         """True if the operation has this optional slot for the loop's dtype."""

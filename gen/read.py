@@ -14,9 +14,9 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, RANDOM_PARAMS, SUMS, Body, Dtype,
-                       Kind, Loop, Op, Param, Slot, Stage, dtype_by_rule, elementwise_slots,
-                       image_slots, place_slots, random_slots, rowbackward_slots)
+from gen.model import (DTYPE_RULES, DTYPE_SETS, DTYPES, KINDS, RANDOM_PARAMS, SUMS, Body,
+                       Derivative, Dtype, Kind, Loop, Op, Param, Slot, Stage, dtype_by_rule,
+                       elementwise_slots, image_slots, place_slots, random_slots, rowbackward_slots)
 
 COMMON_KEYS = frozenset(
     {"kind", "brief", "dtypes", "ulp", "domain", "edges", "reference", "reference_im",
@@ -24,7 +24,7 @@ COMMON_KEYS = frozenset(
 
 # Keys with a text, and with a list of texts.
 TEXTS = frozenset({"kind", "brief", "dtypes", "domain", "bits", "out", "acc", "any_order", "sums",
-                   "first", "uses"})
+                   "first", "uses", "derivative_of"})
 LISTS = frozenset({"args", "in", "edges"})
 
 # Keys with one of a few words.
@@ -231,7 +231,7 @@ class _Checker:
         if not isinstance(outputs, dict) or not all(
                 isinstance(word, str) for pair in outputs.items() for word in pair):
             raise self.fail("'outputs' must be a dictionary of dtypes by name")
-        if not 1 <= len(outputs) <= MAX_OUTPUTS:
+        if kind.table and not 1 <= len(outputs) <= MAX_OUTPUTS:
             raise self.fail(f"'outputs' has {len(outputs)} names: must be 1 to {MAX_OUTPUTS}")
         return outputs
 
@@ -429,7 +429,37 @@ class BodyRenderer:
                     tuple((arg, loop.c(which)) for arg, which in slot.args),
                     THEN.sub("", text), slot.result == "results" and ";" in text,
                     self._stages(op, slot, text))
-        return replace(op, bodies=tuple(bodies.values()), calls=tuple(sorted(calls - {op.name})))
+        return replace(op, bodies=tuple(bodies.values()), calls=tuple(sorted(calls - {op.name})),
+                       derivative=self._derivative(op))
+
+    def _derivative(self, op: Op) -> Derivative | None:
+        """What "derivative_of" says: the other operation, and if its inputs have other names here, those
+        in brackets. Gradients and results go by the names that operations have for them."""
+        text = str(op.meta.get("derivative_of", ""))
+        if not text:
+            return None
+        match = re.fullmatch(r"([a-z][a-z0-9_]*)(?:\(([\w, ]+)\))?", text)
+        other = self.ops.get(match.group(1)) if match else None
+        if match is None or other is None or other.kind.family != "elementwise":
+            raise TemplateError(f"{op.path}:1: derivative_of is '{text}': must be an elementwise "
+                                "operation, its inputs in brackets if they have other names here")
+        names = re.findall(r"\w+", match.group(2)) if match.group(2) else list(other.args)
+        params = [param.name for param in op.params]
+
+        def place(name: str, among: list[str], what: str) -> int:
+            if name not in among:
+                raise TemplateError(f"{op.path}:1: {what}: derivative_of knows {', '.join(among)}")
+            return among.index(name)
+
+        inputs = [names.index(arg) if arg in names else
+                  Derivative.RESULT if arg == "y" else
+                  place(arg[:1], ["d"], f"input '{arg}'") + Derivative.GRADIENT for arg in op.args]
+        outputs = [0 if name == "out" else place(name[1:], names, f"output '{name}'")
+                   for name in op.outputs]
+        return Derivative(
+            match.group(1), tuple(inputs), tuple(outputs),
+            tuple(params.index(name) if name in params else -1 for name in names),
+            tuple(params.index(p.name) if p.name in params else -1 for p in other.params))
 
     def _text(self, op: Op, template: jinja2.Template, slot: Slot, loop: Loop) -> str | None:
         endings = loop.t.blocks

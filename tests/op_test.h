@@ -30,6 +30,18 @@ typedef struct ek_number {
     double re, im;
 } ek_number;
 
+/* How an operation that gives gradients belongs to the one it is the derivative of. Places count
+ * from 0; -1 is none. */
+enum { EK_GRADIENT = -1, EK_RESULT = -2 };
+
+typedef struct ek_derivative {
+    const char *of;
+    int8_t inputs[EK_MAX_INPUTS];   /* which input of the other's, its gradient or its result */
+    int8_t outputs[EK_MAX_OUTPUTS]; /* which input of the other's it is the gradient for */
+    int8_t fixed[EK_MAX_INPUTS];    /* of the other's inputs: the parameter that stands for it */
+    int8_t params[EK_MAX_PARAMS];   /* of the other's parameters: where the operation has it */
+} ek_derivative;
+
 typedef struct ek_op_test {
     const ek_op_info *info;
 
@@ -60,6 +72,8 @@ typedef struct ek_op_test {
     /* What parameters are tested with: sets of info->param_count numbers. */
     int set_count;
     const double *sets;
+
+    const ek_derivative *derivative; /* null: its results are no gradients */
 } ek_op_test;
 
 /* The elementwise operations. */

@@ -115,9 +115,9 @@ class ErrorsTest(GeneratorTest):
 
     def test_unknown_key(self) -> None:
         self.refuse(GOOD.replace('"brief"', '"color": "red", "brief"'), 2,
-                    "unknown key 'color': allowed are bits, brief, cuda, domain, dtypes, edges, in, "
-                    "kind, names, out, outputs, params, reference, reference_im, reference_int, "
-                    "reference_re, reference_real, signless, ulp")
+                    "unknown key 'color': allowed are bits, brief, cuda, derivative_of, domain, dtypes, "
+                    "edges, in, kind, names, out, outputs, params, reference, reference_im, "
+                    "reference_int, reference_re, reference_real, signless, ulp")
 
     def test_switches(self) -> None:
         for key in ("cuda", "signless"):
@@ -254,6 +254,19 @@ class ErrorsTest(GeneratorTest):
                "'reference' of 'c': outputs are a, b")
         refuse('{"a": "T", "b": "T"}, "reference": 1',
                "'reference' must be a text, or a dictionary of texts by output")
+
+    def test_derivative(self) -> None:
+        self.write(GOOD, "twice")
+        text = GOOD.replace('"unary"', '"elementwise", "args": ["dy", "x"]').replace(
+            '"dtypes"', '"derivative_of": "twice", "dtypes"').replace("x + x", "dy + dy")
+        self.refuse(text.replace('"twice"', '"thrice"'), 1, "derivative_of is 'thrice': must be an "
+                    "elementwise operation, its inputs in brackets if they have other names here",
+                    "twice_bwd")
+        self.refuse(text.replace('"dy", "x"', '"g", "x"').replace("dy + dy", "g + g"), 1,
+                    "input 'g': derivative_of knows d", "twice_bwd")
+        self.write(text, "twice_bwd")
+        test = self.made()["test/twice_bwd.c"]
+        self.assertIn('.of = "twice",\n    .inputs = {-1, 0},\n    .outputs = {0},', test)
 
     def test_params(self) -> None:
         def refuse(param: str, message: str) -> None:
