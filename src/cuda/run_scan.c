@@ -10,7 +10,7 @@
 #include "integer.h"
 #include "program.h"
 
-enum { GROUPS, ROWS, STRIPS, COLUMNS, STRIDED, KERNELS };
+enum { GROUPS, ROWS, SPANS, STRIPS, COLUMNS, STRIDED, KERNELS };
 
 typedef struct job {
     ek_queue *queue;
@@ -34,12 +34,16 @@ static ek_status launch(const job *job, int32_t kernel, int64_t blocks, int32_t 
                                 args);
 }
 
-/* Room in which blocks publish `count` values of `bytes` bytes (cuda/scan_state.cuh), with a
- * counter before it. */
-static ek_status clear_state(const job *job, int64_t count, int64_t bytes, void **state)
+/* Bytes of the words in which blocks publish a value of `bytes` bytes (cuda/scan_state.cuh). */
+static size_t words(int64_t bytes)
 {
-    size_t word = bytes <= 4 ? 8 : (size_t)ek_divide_up(bytes, 8) * 16;
-    size_t room = 16 + (size_t)count * word;
+    return bytes <= 4 ? 8 : (size_t)ek_divide_up(bytes, 8) * 16;
+}
+
+/* `room` bytes of such words, with a counter before them. */
+static ek_status clear_state(const job *job, size_t room, void **state)
+{
+    room += 16;
     EK_TRY(ek_cuda_workspace(job->queue, room, state));
     CUresult result =
         ek_cu.cuMemsetD8Async((CUdeviceptr)*state, 0, room, ek_cuda_stream_of(job->queue));
@@ -50,12 +54,10 @@ static ek_status clear_state(const job *job, int64_t count, int64_t bytes, void 
     return EK_OK;
 }
 
-static ek_status clear_spans(const job *job, int64_t rows, int64_t spans, void **state)
+/* Words of `spans` spans: their totals, and what is before them, which is two values. */
+static ek_status clear_spans(const job *job, int64_t spans, void **state)
 {
-    if (spans == 1)
-        return EK_OK;
-    return clear_state(job, rows * (spans + ek_divide_up(spans, EK_STRETCH_SPANS)), job->size,
-                       state);
+    return clear_state(job, (size_t)spans * (words(job->size) + words(2 * job->size)), state);
 }
 
 /* Whether `count` neighbours of `size` bytes may be loaded at once wherever rows begin. */
@@ -86,10 +88,11 @@ static ek_status run_rows(const job *job, ek_cuda_plane *plane)
 {
     int64_t rows = plane->outer * plane->inner;
     plane->chunks = ek_divide_up(plane->n, EK_SPAN);
-    if (rows >= (int64_t)ek_cuda_multiprocessors(job->queue) * EK_SCAN_BLOCKS(job->size))
+    if (plane->chunks == 1 ||
+        rows >= (int64_t)ek_cuda_multiprocessors(job->queue) * EK_SCAN_BLOCKS(job->size))
         return launch(job, ROWS, rows, threads_of_row(plane->n), plane);
-    EK_TRY(clear_spans(job, rows, plane->chunks, &plane->parts));
-    return launch(job, ROWS, rows * plane->chunks, threads_of_row(plane->n), plane);
+    EK_TRY(clear_spans(job, rows * plane->chunks, &plane->parts));
+    return launch(job, SPANS, 1 + rows * plane->chunks, threads_of_row(plane->n), plane);
 }
 
 static ek_status run_strided(const job *job, const ek_rows *rows)
@@ -97,8 +100,10 @@ static ek_status run_strided(const job *job, const ek_rows *rows)
     ek_cuda_rows args;
     ek_cuda_rows_of(rows, &args);
     args.chunks = ek_divide_up(rows->n, EK_SPAN);
-    EK_TRY(clear_spans(job, rows->count, args.chunks, &args.parts));
-    return launch(job, STRIDED, rows->count * args.chunks, threads_of_row(rows->n), &args);
+    int64_t blocks = rows->count * args.chunks;
+    if (args.chunks > 1)
+        EK_TRY(clear_spans(job, blocks++, &args.parts));
+    return launch(job, STRIDED, blocks, threads_of_row(rows->n), &args);
 }
 
 static ek_status run_columns(const job *job, ek_cuda_plane *plane)
@@ -120,7 +125,8 @@ static ek_status run_columns(const job *job, ek_cuda_plane *plane)
     if (plane->chunks == 1 || strips >= enough)
         return launch(job, STRIPS, ek_divide_up(strips, units), threads, plane);
     int64_t parts = ek_divide_up(strips * plane->chunks, units) * units;
-    EK_TRY(clear_state(job, parts * plane->across * width, 3 * job->size, &plane->parts));
+    EK_TRY(clear_state(job, (size_t)(parts * plane->across * width) * words(3 * job->size),
+                       &plane->parts));
     return launch(job, COLUMNS, parts / units, threads, plane);
 }
 

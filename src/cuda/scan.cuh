@@ -43,7 +43,7 @@ template <typename Op> struct ek_scan {
     using Pack = ek_row_pack<In, EK_CUDA_PACK>;
     using OutPack = ek_row_pack<Out, EK_CUDA_PACK>;
     using Steps = ek_scan_steps<Op>;
-    using State = ek_scan_state<Op>;
+    using Spans = ek_scan_spans<Op>;
 
     static constexpr int packs = EK_SCAN_PACKS;
     static constexpr int pack_row = EK_SCAN_PACK_ROW;
@@ -309,7 +309,7 @@ template <typename Op> struct ek_scan {
     {
         constexpr int own = packs / 2; /* chunks of a warp */
         __shared__ Acc totals[EK_SPAN_CHUNKS], after[EK_SPAN_CHUNKS];
-        __shared__ typename State::Before shared;
+        __shared__ typename Spans::Before shared;
         int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
 #pragma unroll
         for (int k = 0; k < own; k++) {
@@ -323,9 +323,8 @@ template <typename Op> struct ek_scan {
             Acc total = ek_scan_chain<Op>(totals[lane & (chunks - 1)], lane, chunks);
             if (lane < chunks)
                 after[lane] = total;
-            typename State::Before before = exchange(ek_shuffle_from(total, chunks - 1));
-            if (lane == 0)
-                shared = before;
+            if (lane == chunks - 1)
+                shared = exchange(total);
         }
         __syncthreads();
 #pragma unroll
@@ -350,41 +349,51 @@ template <typename Op> struct ek_scan {
         }
     }
 
-    /* Rows of packs. Where rows are many a block has one; else it has a span of one. */
+    /* The span `number` of a row of packs. */
+    template <typename Exchange>
+    EK_INLINE void span_of(const Steps &steps, int64_t n, int64_t number, const Exchange &exchange)
+    {
+        int at = (int)threadIdx.x / 32 * (packs * pack_row) + (int)threadIdx.x % 32 * EK_CUDA_PACK;
+        int inside = (int)ek_smaller(n - number * EK_SPAN, EK_SPAN);
+        Pack loaded[packs] = {};
+        Acc v[packs][EK_CUDA_PACK];
+#pragma unroll
+        for (int k = 0; k < packs; k++)
+            load_pack<true>(steps.x + number * EK_SPAN, at + k * pack_row, inside, &loaded[k]);
+#pragma unroll
+        for (int k = 0; k < packs; k++)
+            open_pack(loaded[k], v[k]);
+        span(v, number, exchange);
+#pragma unroll
+        for (int k = 0; k < packs; k++)
+            store_pack<true>(steps.out + number * EK_SPAN, at + k * pack_row, inside, v[k]);
+    }
+
+    /* Rows of packs: a block has one. */
     EK_INLINE void rows(const ek_cuda_plane &plane)
     {
-        int64_t unit = ek_scan_unit(plane.parts), row = unit, number = 0, end = plane.chunks;
-        State state = {};
-        if (plane.parts) {
-            row = unit / plane.chunks;
-            number = unit - row * plane.chunks;
-            end = number + 1;
-            state = State::of(plane.parts, row, plane.chunks, plane.outer * plane.inner, number);
-        }
-        Steps steps = steps_of(plane, row);
-        int at = (int)threadIdx.x / 32 * (packs * pack_row) + (int)threadIdx.x % 32 * EK_CUDA_PACK;
-        typename State::Before carry = {};
-        for (; number < end; number++) {
-            int n = (int)ek_smaller(plane.n - number * EK_SPAN, EK_SPAN);
-            Pack loaded[packs] = {};
-            Acc v[packs][EK_CUDA_PACK];
-#pragma unroll
-            for (int k = 0; k < packs; k++)
-                load_pack<true>(steps.x + number * EK_SPAN, at + k * pack_row, n, &loaded[k]);
-#pragma unroll
-            for (int k = 0; k < packs; k++)
-                open_pack(loaded[k], v[k]);
-            span(v, number, [&](Acc total) {
-                if (plane.parts)
-                    return state.exchange(total, (int)threadIdx.x);
-                typename State::Before before = carry;
+        Steps steps = steps_of(plane, blockIdx.x);
+        typename Spans::Before carry = {};
+        for (int64_t number = 0; number < plane.chunks; number++)
+            span_of(steps, plane.n, number, [&](Acc total) {
+                typename Spans::Before before = carry;
                 carry.advance(number, total);
                 return before;
             });
-#pragma unroll
-            for (int k = 0; k < packs; k++)
-                store_pack<true>(steps.out + number * EK_SPAN, at + k * pack_row, n, v[k]);
+    }
+
+    /* The same where rows are few: a block has a span of one. */
+    EK_INLINE void spans(const ek_cuda_plane &plane)
+    {
+        int64_t rows = plane.outer * plane.inner, unit = ek_scan_unit(plane.parts) - 1;
+        if (unit < 0) {
+            Spans::chain(plane.parts, rows, plane.chunks);
+            return;
         }
+        int64_t row = unit / plane.chunks, number = unit - row * plane.chunks;
+        span_of(steps_of(plane, row), plane.n, number, [&](Acc total) {
+            return Spans::exchange(plane.parts, rows * plane.chunks, unit, number, total);
+        });
     }
 
     /* A function of its own, or the compiler would write it out for each element of a thread. */
@@ -397,7 +406,11 @@ template <typename Op> struct ek_scan {
     EK_INLINE void strided(const ek_cuda_rows &rows)
     {
         __shared__ Exchange exchange[32 * EK_SCAN_WARPS * EK_CUDA_PACK];
-        int64_t unit = ek_scan_unit(rows.parts);
+        int64_t unit = ek_scan_unit(rows.parts) - (rows.parts != nullptr);
+        if (unit < 0) {
+            Spans::chain(rows.parts, rows.count, rows.chunks);
+            return;
+        }
         int64_t row = rows.chunks == 1 ? unit : unit / rows.chunks;
         int64_t number = unit - row * rows.chunks, first = number * EK_SPAN;
         int64_t step = rows.row_ndim > 0 ? rows.row_x[0] : 0;
@@ -426,11 +439,10 @@ template <typename Op> struct ek_scan {
             open_pack(loaded[k], v[k]);
         }
         span(v, number, [&](Acc total) {
-            typename State::Before none = {};
+            typename Spans::Before none = {};
             if (!rows.parts)
                 return none;
-            return State::of(rows.parts, row, rows.chunks, rows.count, number)
-                .exchange(total, (int)threadIdx.x);
+            return Spans::exchange(rows.parts, rows.count * rows.chunks, unit, number, total);
         });
 #pragma unroll
         for (int k = 0; k < packs; k++) {

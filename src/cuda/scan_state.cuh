@@ -108,10 +108,14 @@ EK_INLINE typename Op::Acc ek_scan_chain(typename Op::Acc value, int lane, int c
     return mine;
 }
 
-/* The spans of rows. `state` has words for each span, then for each stretch. */
-template <typename Op> struct ek_scan_state {
+/* The spans of rows. A block publishes the total of its span and waits for what is before it. The
+ * block that comes first has no span: its warps chain the totals of all, stretch by stretch, and
+ * answer. So a block looks at one word of its own, not at those of up to 31 others, which it would
+ * read again and again while they are written.
+ *
+ * `state` has the words of all answers, then those of all totals. */
+template <typename Op> struct ek_scan_spans {
     using Acc = typename Op::Acc;
-    using Words = ek_scan_words<Acc>;
 
     /* What is before a span: in its stretch, and before that. */
     struct Before {
@@ -127,74 +131,115 @@ template <typename Op> struct ek_scan_state {
         }
     };
 
-    uint64_t *span, *stretch; /* of this one */
-    int place;                /* of the span in its stretch */
-    int64_t number;           /* of the stretch */
+    using Totals = ek_scan_words<Acc>;
+    using Answers = ek_scan_words<Before>;
 
-    /* Nanoseconds between two looks at what is not there yet: all blocks look at the same few
-     * lines, and would keep each other from writing them. */
-    static constexpr uint32_t wait = 100;
+    /* Nanoseconds between two looks at an answer that is not there yet. */
+    static constexpr uint32_t wait = 40;
+    /* Stretches of which a warp has asked for the totals. */
+    static constexpr int ahead = 4;
 
-    EK_INLINE ek_scan_state of(void *state, int64_t row, int64_t spans, int64_t rows,
-                               int64_t number)
+    EK_INLINE uint64_t *answer_at(void *state, int64_t unit)
     {
-        ek_scan_state at;
-        int64_t stretches = (spans - 1) / EK_STRETCH_SPANS + 1;
-        at.place = (int)(number % EK_STRETCH_SPANS);
-        at.number = number / EK_STRETCH_SPANS;
-        at.span = (uint64_t *)state + 2 + (row * spans + number) * Words::length;
-        at.stretch =
-            (uint64_t *)state + 2 + (rows * spans + row * stretches + at.number) * Words::length;
-        return at;
+        return (uint64_t *)state + 2 + unit * Answers::length;
+    }
+    EK_INLINE uint64_t *total_at(void *state, int64_t units, int64_t unit)
+    {
+        return answer_at(state, units) + unit * Totals::length;
     }
 
-    /* Publishes a span's total; finds what is before it. A warp's work. */
-    __device__ __forceinline__ Before exchange(Acc total, int lane) const
+    /* Publishes the total of span `number` of its row, unit `unit` of all; finds what is before it.
+     * A thread's work. */
+    EK_INLINE Before exchange(void *state, int64_t units, int64_t unit, int64_t number, Acc total)
     {
         Before before = {};
-        if (lane == 0)
-            Words::publish(span, total, EK_SCAN_TOTAL);
-        if (place > 0) {
-            Acc value = Acc();
-            while (lane < place &&
-                   Words::read(span - (place - lane) * Words::length, &value) == EK_SCAN_NOTHING)
-                __nanosleep(wait);
-            __syncwarp();
-            before.spans = ek_shuffle_from(ek_scan_chain<Op>(value, lane, place), place - 1);
-            total = Op::combine(before.spans, total);
-        }
-        bool last = place == EK_STRETCH_SPANS - 1 && lane == 0;
-        if (number == 0) {
-            if (last)
-                Words::publish(stretch, total, EK_SCAN_PREFIX);
+        Totals::publish(total_at(state, units, unit), total, EK_SCAN_TOTAL);
+        if (number == 0)
             return before;
-        }
-        if (last)
-            Words::publish(stretch, total, EK_SCAN_TOTAL);
-        before.stretches = look_back(lane);
-        if (last)
-            Words::publish(stretch, Op::combine(before.stretches, total), EK_SCAN_PREFIX);
+        const uint64_t *answer = answer_at(state, unit);
+        while (Answers::read(answer, &before) == EK_SCAN_NOTHING)
+            __nanosleep(wait);
         return before;
     }
 
-    __device__ __forceinline__ Acc look_back(int lane) const
+    /* Totals of a stretch, one in each lane. */
+    struct Asked {
+        Acc value;
+        uint32_t tag;
+    };
+
+    /* Where a warp's stretch is. */
+    struct Stretch {
+        int64_t row, place;
+    };
+
+    EK_INLINE Asked ask(void *state, int64_t rows, int64_t spans, const Stretch &stretch, int lane)
     {
-        Acc value = Acc();
-        int distance;
-        do {
-            uint32_t tag = EK_SCAN_NOTHING;
-            if (lane < number)
-                tag = Words::read(stretch - (lane + 1) * Words::length, &value);
-            uint32_t known = __ballot_sync(0xffffffffu, tag == EK_SCAN_PREFIX);
-            uint32_t nothing = __ballot_sync(0xffffffffu, tag == EK_SCAN_NOTHING);
-            uint32_t nearer = (known & -known) - 1;
-            distance = known && !(nothing & nearer) ? __ffs(known) - 1 : -1;
-            if (distance < 0)
-                __nanosleep(wait);
-        } while (distance < 0);
-        /* The chain goes from the farthest to the nearest. */
-        value = ek_shuffle_from(value, distance - lane & 31);
-        return ek_shuffle_from(ek_scan_chain<Op>(value, lane, distance + 1), distance);
+        Asked one = {Acc(), EK_SCAN_TOTAL};
+        int64_t span = stretch.place * EK_STRETCH_SPANS + lane;
+        if (stretch.row < rows && span < spans)
+            one.tag =
+                Totals::read(total_at(state, rows * spans, stretch.row * spans + span), &one.value);
+        return one;
+    }
+
+    /* Chains all totals of `rows` rows of `spans` spans, a stretch a warp at a time. The work of a
+     * block. */
+    EK_INLINE void chain(void *state, int64_t rows, int64_t spans)
+    {
+        __shared__ Acc totals[2][32];
+        int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32,
+            lane = (int)threadIdx.x % 32;
+        int64_t stretches = (spans - 1) / EK_STRETCH_SPANS + 1, all = rows * stretches;
+        Asked asked[ahead];
+        Stretch stretch[ahead];
+#pragma unroll
+        for (int i = 0; i < ahead; i++) {
+            int64_t number = warp + i * warps;
+            stretch[i].row = number / stretches;
+            stretch[i].place = number - stretch[i].row * stretches;
+            asked[i] = ask(state, rows, spans, stretch[i], lane);
+        }
+        Acc prefix = Acc();
+        int64_t first = 0; /* place of the first warp's stretch */
+        for (int64_t round = 0; round * warps < all; round++) {
+            /* Later ones are asked for again, too, so that a round does not take as long as an
+             * answer. */
+            while (!__all_sync(0xffffffffu, asked[0].tag != EK_SCAN_NOTHING)) {
+#pragma unroll
+                for (int i = 0; i < ahead; i++)
+                    if (asked[i].tag == EK_SCAN_NOTHING)
+                        asked[i] = ask(state, rows, spans, stretch[i], lane);
+            }
+            bool inside = stretch[0].row < rows;
+            int64_t span = stretch[0].place * EK_STRETCH_SPANS + lane;
+            int count = inside ? (int)ek_smaller(spans - (span - lane), EK_STRETCH_SPANS) : 1;
+            Acc mine = ek_scan_chain<Op>(asked[0].value, lane, count);
+            Before before = {ek_shuffle_from(mine, lane - 1 & 31), Acc()};
+            if (lane == count - 1)
+                totals[round & 1][warp] = mine;
+            __syncthreads();
+            for (int i = 0; i < warps; i++) {
+                if (i == warp)
+                    before.stretches = prefix;
+                Acc total = totals[round & 1][i];
+                prefix = first > 0 ? Op::combine(prefix, total) : total;
+                first = first + 1 < stretches ? first + 1 : 0;
+            }
+            if (lane < count && inside && span > 0)
+                Answers::publish(answer_at(state, stretch[0].row * spans + span), before,
+                                 EK_SCAN_PREFIX);
+            Stretch next = stretch[ahead - 1];
+            for (next.place += warps; next.place >= stretches; next.row++)
+                next.place -= stretches;
+#pragma unroll
+            for (int i = 1; i < ahead; i++) {
+                asked[i - 1] = asked[i];
+                stretch[i - 1] = stretch[i];
+            }
+            stretch[ahead - 1] = next;
+            asked[ahead - 1] = ask(state, rows, spans, next, lane);
+        }
     }
 };
 
