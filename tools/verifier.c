@@ -53,6 +53,20 @@ ek_status verifier_open(verifier *v, bool threaded, int device_count, char **dev
     return ek_queue_set_threads(v->precise, 1);
 }
 
+ek_status verifier_open_one(verifier *v)
+{
+    memset(v, 0, sizeof *v);
+    verifier_clear(v);
+    EK_TRY(command_open("cpu", &v->targets[0].queue));
+    v->target_count = 1;
+    return EK_OK;
+}
+
+bool verify_same_bits(const ek_op_info *op)
+{
+    return strcmp(op->bits, "same") == 0;
+}
+
 void verifier_close(verifier *v)
 {
     for (int32_t i = 0; i < v->target_count; i++)
@@ -66,6 +80,7 @@ void verifier_clear(verifier *v)
 {
     memset(v->results, 0, sizeof v->results);
     v->error = (error_found){.ulp = -1};
+    v->hash = 0;
 }
 
 void verifier_merge(verifier *to, const verifier *from)

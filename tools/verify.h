@@ -27,14 +27,16 @@ typedef struct error_found {
     double input[EK_MAX_INPUTS];
 } error_found;
 
-/* Targets and the results of one loop so far. targets[0] is the reference: baseline, one thread. */
+/* Targets and the results of one loop so far. targets[0] is the reference: baseline, one thread,
+ * where there are others. */
 typedef struct verifier {
     int32_t target_count;
     target targets[VERIFY_TARGETS];
-    ek_queue *precise; /* computes references in double precision */
+    ek_queue *precise; /* computes references in double precision; null: errors do not matter */
     int32_t columns;
     result results[VERIFY_COLUMNS];
     error_found error;
+    uint64_t hash; /* of the reference's results, but for exhaustive calls */
 } verifier;
 
 /* What stands above the columns of every verifier. */
@@ -47,7 +49,12 @@ typedef struct verify_column {
  * and for the devices named. Columns are the same each time; `columns` may be null. */
 ek_status verifier_open(verifier *v, bool threaded, int device_count, char **devices,
                         verify_column *columns);
+/* The fastest variant alone: there is a hash, and nothing to compare it with. */
+ek_status verifier_open_one(verifier *v);
 void verifier_close(verifier *v);
+
+/* Whether the operation's results are the same everywhere, and not a library's. */
+bool verify_same_bits(const ek_op_info *op);
 
 /* Forgets results. */
 void verifier_clear(verifier *v);

@@ -5,6 +5,7 @@
 
 #include "compare.h"
 #include "error.h"
+#include "hash.h"
 #include "verify.h"
 
 /* An input: elements in memory, and the array that walks over them. */
@@ -334,9 +335,11 @@ static ek_status run_call(verifier *v, call *c, int64_t first, bool strided)
     for (int32_t i = 0; i < c->p->op->outputs; i++)
         expected[i] = &c->out[i].expected;
     EK_TRY(apply_on_host(c, v->targets[0].queue, expected));
+    for (int32_t i = 0; i < c->p->op->outputs; i++)
+        v->hash = hash_elements(v->hash, c->out[i].of.dtype, c->out[i].size, expected[i]->data);
     for (int32_t i = 1; i < v->target_count; i++)
         EK_TRY(compare_target(v, c, &v->targets[i]));
-    return strided ? EK_OK : measure_error(v, c);
+    return strided || !v->precise ? EK_OK : measure_error(v, c);
 }
 
 ek_status verify_call(verifier *v, const problem *p, sample_kind kind, int64_t first, bool strided)
