@@ -1,8 +1,8 @@
 /* How the blocks of a scan learn what the elements before theirs come to, in one pass (D. Merrill,
  * M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). A block publishes
- * its own total at once, looks back to the nearest block whose prefix is known, and chains the
- * totals after it from left to right: whichever prefix it found, that is the same chain, so the
- * bits do not depend on it.
+ * its own total at once. Blocks of columns look back to the nearest one whose prefix is known, and
+ * chain the totals after it from left to right: whichever prefix they found, that is the same
+ * chain, so the bits do not depend on it. Spans of rows are told by a block that chains them all.
  *
  * Blocks take their work by a counter, so those before a block's own are running already. What is
  * published lies in words that hold a part of a value and a tag, and that are read and written at
