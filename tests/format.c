@@ -115,7 +115,7 @@ long ek_ulp_exponent(ek_format format, mpfr_srcptr r)
     return exponent - format.precision + 1;
 }
 
-double ek_round(ek_format format, mpfr_srcptr r)
+double ek_round_to(ek_format format, mpfr_srcptr r)
 {
     if (!mpfr_regular_p(r))
         return mpfr_get_d(r, MPFR_RNDN);

@@ -31,7 +31,7 @@ void ek_element_round(ek_dtype dtype, double value, void *element);
 long ek_ulp_exponent(ek_format format, mpfr_srcptr r);
 
 /* r rounded to nearest even; overflow gives infinity. The sign of zero is r's. */
-double ek_round(ek_format format, mpfr_srcptr r);
+double ek_round_to(ek_format format, mpfr_srcptr r);
 
 /* |got - r| in units in the last place at r. Infinity counts as the number after the largest. NaN
  * is at distance 0 from NaN; from everything else the distance is NaN, which no bound admits. */

@@ -68,7 +68,7 @@ static void round_integer(ek_dtype dtype, ek_wide value, void *element)
     mpfr_set_uj(exact, magnitude, MPFR_RNDN);
     if (negative)
         mpfr_neg(exact, exact, MPFR_RNDN);
-    ek_element_round(dtype, ek_round(ek_format_of(dtype), exact), element);
+    ek_element_round(dtype, ek_round_to(ek_format_of(dtype), exact), element);
     mpfr_clear(exact);
 }
 

@@ -74,7 +74,7 @@ static void check(const ek_op_test *test, int loop, const ek_results *results, i
     double bound = test->info->loops[loop].ulp;
     double got =
         ek_element_value(dtype, (const char *)results->out[k] + (size_t)i * ek_dtype_size(dtype));
-    double nearest = ek_round(format, r);
+    double nearest = ek_round_to(format, r);
     double distance = ek_ulp_distance(format, got, r);
     char wanted[160];
     if (bound <= 0.5)
