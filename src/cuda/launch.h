@@ -58,6 +58,9 @@ ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory);
  * had a workspace. */
 uint32_t *ek_cuda_tickets(const ek_queue *queue);
 
+/* 8 bytes that are 0 before their first use, and last as long as the tickets. */
+void *ek_cuda_word(const ek_queue *queue);
+
 /* Multiprocessors of the queue's device. */
 int32_t ek_cuda_multiprocessors(const ek_queue *queue);
 

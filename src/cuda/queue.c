@@ -11,8 +11,8 @@
 #include "cuda/rows_args.h"
 #include "cuda/staging.h"
 
-/* The workspace begins with the tickets. */
-enum { TICKET_BYTES = EK_CUDA_TICKETS * sizeof(uint32_t) };
+/* The workspace begins with the tickets, and a word with some room around it. */
+enum { WORD_AT = EK_CUDA_TICKETS * sizeof(uint32_t), TICKET_BYTES = WORD_AT + 256 };
 
 /* Refuses a stream of another context: its work would run beside the device's pool and kernels. The
  * legacy and per-thread default streams are no objects, only names for whatever the current context
@@ -97,6 +97,7 @@ void ek_cuda_queue_free(ek_queue *queue)
     ek_cuda_staging_free(cuda->base.device, cuda->staging);
     ek_cuda_away_free(cuda->base.device, cuda->away);
     ek_cublas_release(cuda);
+    ek_cuda_late_free(queue);
     if (cuda->cublas_workspace)
         ek_cache_free(queue, cuda->cublas_workspace);
     if (cuda->workspace)
@@ -113,10 +114,19 @@ ek_status ek_cuda_queue_fail(const ek_queue *queue, const char *name, const char
     return ek_cuda_fail_after(ek_cuda_queue_of(queue)->given, name, entry, result);
 }
 
+/* Fails with what kernels found wrong, once all are done: this call is the last to say so. */
+static ek_status report_late(ek_queue *queue)
+{
+    ek_status status = ek_cuda_check_late(queue);
+    if (status != EK_OK)
+        ek_cuda_late_clear(queue);
+    return status;
+}
+
 ek_status ek_cuda_queue_sync(ek_queue *queue)
 {
     EK_CUDA_QUEUE_TRY(queue, "ek_queue_sync", cuStreamSynchronize, (ek_cuda_stream_of(queue)));
-    return EK_OK;
+    return report_late(queue);
 }
 
 static bool is_captured(const ek_queue *queue)
@@ -153,7 +163,7 @@ ek_status ek_cuda_wait_for_call(ek_queue *queue)
     CUresult result = ek_cu.cuStreamSynchronize(ek_cuda_stream_of(queue));
     if (result != CUDA_SUCCESS)
         return ek_cuda_fail_in(ek_cuda_queue_of(queue)->given, result);
-    return EK_OK;
+    return report_late(queue);
 }
 
 static ek_status clear_tickets(ek_queue *queue, void *tickets)
@@ -201,6 +211,11 @@ ek_status ek_cuda_workspace(ek_queue *queue, size_t bytes, void **memory)
 uint32_t *ek_cuda_tickets(const ek_queue *queue)
 {
     return ek_cuda_queue_of(queue)->workspace;
+}
+
+void *ek_cuda_word(const ek_queue *queue)
+{
+    return (char *)ek_cuda_queue_of(queue)->workspace + WORD_AT;
 }
 
 int32_t ek_cuda_capability(const ek_queue *queue)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "cuda/device.h"
+#include "cuda/late.h"
 
 typedef struct ek_cublas_owned ek_cublas_owned;
 
@@ -14,8 +15,10 @@ typedef struct ek_cuda_queue {
     const char *given; /* the last operation its stream was given, "add"; null: none yet */
     void *workspace;   /* null until first asked for */
     size_t workspace_bytes;
-    ek_cublas_owned *cublas;         /* null until first used */
-    void *cublas_workspace;          /* null until first used */
+    ek_late *late;           /* src/cuda/late.h; null until first used */
+    int32_t judged;          /* calls whose indices kernels judged, since the word for that was 0 */
+    ek_cublas_owned *cublas; /* null until first used */
+    void *cublas_workspace;  /* null until first used */
     struct ek_cuda_staging *staging; /* src/cuda/staging.h; null until first used */
     struct ek_cuda_away *away;       /* src/cuda/away.h; other GPUs it copied from or to */
 } ek_cuda_queue;
@@ -44,6 +47,13 @@ ek_status ek_cuda_check_not_captured(const ek_queue *queue, const char *what);
 /* Waits for the work of the call just made, unless it was recorded or captured. */
 ek_status ek_cuda_wait_for_call(ek_queue *queue) __attribute__((cold));
 
+/* Fails if a kernel of an earlier call is known to have found something wrong. */
+static inline ek_status ek_cuda_check_late(const ek_queue *queue)
+{
+    const volatile ek_late *late = ek_cuda_queue_of(queue)->late;
+    return EK_UNLIKELY(late && late->set) ? ek_cuda_late_fail(queue) : EK_OK;
+}
+
 /* Notes that the queue's stream was given work of an operation ("add"), for the message should it
  * fail: one store. Waits for it if EK_SYNC_EACH_CALL says so. */
 static inline ek_status ek_cuda_given(ek_queue *queue, const char *op)
@@ -51,7 +61,7 @@ static inline ek_status ek_cuda_given(ek_queue *queue, const char *op)
     ek_cuda_queue_of(queue)->given = op;
     if (EK_UNLIKELY(ek_queue_base_of(queue)->options & EK_SYNC_EACH_CALL))
         return ek_cuda_wait_for_call(queue);
-    return EK_OK;
+    return ek_cuda_check_late(queue);
 }
 
 /* EK_CUDA_TRY for a call that has a queue. */
