@@ -258,6 +258,16 @@ SCALE_PARAMS = (
 )
 
 
+# Which elements a lookup is about: src/lookup.c takes them in this order.
+LOOKUP_PARAMS = (
+    Param("axis", "int", "the axis of x that indices count along, from the end if negative", 0),
+    Param("along", "bool", "1: an index for each element, as take_along_axis has; 0: for all of "
+          "them the same", 0),
+    Param("mode", "int", "what an index outside of the axis is: 0 an error, 1 taken modulo, 2 the "
+          "nearest end", 0, least=0, most=2),
+)
+
+
 def _scaled(what: str) -> tuple[Param, ...]:
     return tuple(replace(param, brief=param.brief.format(what)) for param in SCALE_PARAMS)
 
@@ -283,6 +293,7 @@ class Kind:
     like: str = ""  # the family whose skeletons serve where this one has none
     table: bool = True  # has a row in the ops table
     array_call: bool = True  # has a generated array call
+    indexed: bool = False  # a loop for each dtype of the indices, which are the second input
     moves: bool = False  # its output is its input, byte for byte: no kernels for the CPU, and on
     # CUDA one for all dtypes of a size
     places: bool = False  # bodies see where an element is: i and j, its last two indices
@@ -418,6 +429,9 @@ def image_slots(args: tuple[str, ...]) -> tuple[Slot, ...]:
                              ("column", "int64_t")), "compute"),)
 
 
+# What the values of a target come to with each other, and then with the target itself.
+SCATTER_SLOTS = (Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),)
+
 ELEMENTWISE_KEYS = frozenset({"in", "out", "outputs", "params"})
 
 KINDS = {
@@ -457,6 +471,12 @@ KINDS = {
         Kind("rowbackward", "rowbackward", keys=frozenset({"args", "params"})),
         Kind("random", "random", most_args=("x",), own=True, like="elementwise",
              keys=frozenset({"args", "params", "words", "redraws"})),
+        Kind("take", "lookup", args=("x", "indices"), ins=("T", "index"), slots=(),
+             params=LOOKUP_PARAMS, indexed=True, moves=True),
+        Kind("put", "lookup", args=("x", "indices", "values"), ins=("T", "index", "T"), slots=(),
+             params=LOOKUP_PARAMS, indexed=True, moves=True),
+        Kind("scatter", "lookup", args=("x", "indices", "values"), ins=("T", "index", "T"),
+             slots=SCATTER_SLOTS, params=LOOKUP_PARAMS, indexed=True),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }
@@ -477,10 +497,13 @@ class Loop:
     any_order: bool = False  # a chunk's elements combine in any order to the same bits
     own: bool = False  # the body is this dtype's alone
     words: int = 1  # of 32 random bits that an element takes
+    index: Dtype | None = None  # of the indices, where there is a loop for each
 
     @property
     def name(self) -> str:
-        """The dtype in names: "f32", or "f32_f16" for a cast."""
+        """The dtype in names: "f32", or "f32_f16" for a cast, "f32_i64" with indices."""
+        if self.index:
+            return f"{self.t.name}_{self.index.name}"
         return f"{self.ins[0].name}_{self.out.name}" if self.pairs else self.t.name
 
     @property
@@ -633,7 +656,7 @@ class Op:
 
         def bits(loop: Loop) -> object:
             if self.kind.moves:
-                return loop.out.place
+                return (loop.out.place, loop.index)
             return tuple(dtype.signless for dtype in (*loop.ins, *loop.outs))
 
         if not self.kind.moves and not self.meta.get("signless"):

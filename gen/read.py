@@ -338,11 +338,13 @@ class _Checker:
         acc = str(self.literal.get("acc", kind.acc))
         any_order = self.dtype_set(self.literal["any_order"]) if "any_order" in self.literal else ()
         made = []
-        for t in (DTYPES[name] for name in dtypes):
-            made.append(Loop(t, tuple(self.rule(rule, t) for rule in ins),
+        indices = [DTYPES["i32"], DTYPES["i64"]] if kind.indexed else [None]
+        for t, index in ((DTYPES[name], index) for name in dtypes for index in indices):
+            made.append(Loop(t, tuple(index or t if rule == "index" else self.rule(rule, t)
+                                      for rule in ins),
                              tuple(self.rule(rule, t) for rule in outs),
                              self.rule(acc, t).compute, False, kind.stored, self.ulp(t),
-                             self.lane(t), t.name in any_order, kind.own, self.words(t)))
+                             self.lane(t), t.name in any_order, kind.own, self.words(t), index))
         return tuple(made)
 
     def words(self, t: Dtype) -> int:

@@ -6,6 +6,13 @@
 
 #include "elementwise.h"
 
+/* With a loop for each dtype of its indices. */
+static bool is_lookup(const ek_op_info *op)
+{
+    return strcmp(op->kind, "take") == 0 || strcmp(op->kind, "put") == 0 ||
+           strcmp(op->kind, "scatter") == 0;
+}
+
 const char *ek_typed_call(const ek_op_info *op, int32_t index, char *text)
 {
     const ek_loop *loop = &op->loops[index];
@@ -13,6 +20,9 @@ const char *ek_typed_call(const ek_op_info *op, int32_t index, char *text)
     if (strcmp(op->kind, "cast") == 0)
         snprintf(text, EK_TYPED_CALL_TEXT, "ek_%s_%s_%s", op->name, dtype,
                  ek_dtype_name((ek_dtype)loop->out[0]));
+    else if (is_lookup(op))
+        snprintf(text, EK_TYPED_CALL_TEXT, "ek_%s_%s_%s", op->name, dtype,
+                 ek_dtype_name((ek_dtype)loop->in[1]));
     else
         snprintf(text, EK_TYPED_CALL_TEXT, "ek_%s_%s", op->name, dtype);
     return text;

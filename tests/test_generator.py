@@ -133,7 +133,8 @@ class ErrorsTest(GeneratorTest):
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
                     "copy, elementwise, fill, function, gemm, grid, moments, norm, place, pool, "
-                    "pool_bwd, random, reduction, row, rowbackward, rowreduction, scale, scale_bwd, scan, "
+                    "pool_bwd, put, random, reduction, row, rowbackward, rowreduction, scale, "
+                    "scale_bwd, scan, scatter, take, "
                     "ternary, unary")
 
     def test_unknown_dtype(self) -> None:

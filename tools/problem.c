@@ -24,6 +24,9 @@ problem_form problem_form_of(const ek_op_info *op)
         {"pool_bwd", FORM_IMAGE},
         {"scale", FORM_IMAGE},
         {"scale_bwd", FORM_IMAGE},
+        {"take", FORM_LOOKUP},
+        {"put", FORM_LOOKUP},
+        {"scatter", FORM_LOOKUP},
         {"gemm", FORM_GEMM},
         {"fill", FORM_FILL},
         {"grid", FORM_FILL},
@@ -64,6 +67,17 @@ static ek_param *add_param(problem *p, const char *name)
     return param;
 }
 
+/* Any index will do. A single element is an array of one dimension. */
+static void start_lookup(problem *p)
+{
+    for (int32_t i = 0; i < p->op->inputs && p->ndim[i] == 0; i++) {
+        p->ndim[i] = 1;
+        p->shape[i][0] = 1;
+    }
+    add_param(p, "along")->integer = 1;
+    add_param(p, "mode")->integer = 1;
+}
+
 void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                   const int64_t *shape)
 {
@@ -86,6 +100,8 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
             planes *= shape[d];
         problem_image(p, planes, PROBLEM_HEIGHT, PROBLEM_WIDTH);
     }
+    if (problem_form_of(op) == FORM_LOOKUP)
+        start_lookup(p);
     if (op->inputs == 0) {
         memcpy(p->list, shape, (size_t)ndim * sizeof *shape);
         add_param(p, "dtype")->integer = loop->out[0];
@@ -93,6 +109,22 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
         lengths->list = p->list;
         lengths->count = ndim;
         add_param(p, "value")->real = 1.5;
+    }
+}
+
+void problem_lookup(problem *p, const int64_t *table, const int64_t *rows, bool along)
+{
+    p->param_count = 0;
+    add_param(p, "axis")->integer = 1;
+    add_param(p, "along")->integer = along;
+    add_param(p, "mode")->integer = 1;
+    for (int32_t i = 0; i < p->op->inputs; i++) {
+        p->ndim[i] = 3;
+        memcpy(p->shape[i], i == 0 ? table : rows, 3 * sizeof *rows);
+    }
+    if (!along) {
+        p->ndim[1] = 1;
+        p->shape[1][0] = rows[1];
     }
 }
 
@@ -252,5 +284,7 @@ void problem_dtype_text(const ek_op_info *op, const ek_loop *loop, char *text)
     if (same == 1)
         snprintf(text, PROBLEM_DTYPE_TEXT, "%s", from);
     else
-        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from, ek_dtype_name((ek_dtype)loop->out[0]));
+        snprintf(text, PROBLEM_DTYPE_TEXT, "%s_%s", from,
+                 ek_dtype_name(
+                     (ek_dtype)(problem_form_of(op) == FORM_LOOKUP ? loop->in[1] : loop->out[0])));
 }

@@ -14,6 +14,7 @@ typedef enum problem_form {
     FORM_ROW,         /* an array, along its last axis, and others as long as that */
     FORM_SCAN,        /* one array, along one of its axes or all of it */
     FORM_IMAGE,       /* planes of rows and columns, all of one size or of one that follows */
+    FORM_LOOKUP,      /* arrays of one shape, indices among them, along the first axis */
     FORM_GEMM,        /* two matrices, or stacks of them */
     FORM_FILL,        /* no input */
     FORM_RANDOM       /* one input, or none */
@@ -54,6 +55,10 @@ void problem_init(problem *p, const ek_op_info *op, const ek_loop *loop, int32_t
 /* FORM_IMAGE: the call for `planes` planes whose larger, or only, image has this size. The present
  * parameters count. problem_init makes small images of as many planes as the shape has elements. */
 void problem_image(problem *p, int64_t planes, int64_t height, int64_t width);
+
+/* FORM_LOOKUP: the call along the middle one of three axes, with an index for each element or one
+ * list for all. problem_init makes all operands of one shape, along the first axis. */
+void problem_lookup(problem *p, const int64_t *table, const int64_t *rows, bool along);
 
 /* FORM_REDUCTION, FORM_SCAN: takes the axes whose bits are set. False if the operation cannot: one
  * that takes a single axis can do one or all. */

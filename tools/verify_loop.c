@@ -169,6 +169,30 @@ static ek_status verify_image(verifier *v, const ek_op_info *op, const ek_loop *
     return EK_OK;
 }
 
+/* Rows by one list of indices, of one element and of several, few targets and many; and an index
+ * for each element. */
+static ek_status verify_lookup(verifier *v, const ek_op_info *op, const ek_loop *loop)
+{
+    static const struct {
+        int64_t outer, n, m, inner;
+        bool along;
+    } sizes[] = {
+        {1, 1, 1, 1, false},      {1, 1000, 20011, 1, false}, {1, 3, 70001, 1, false},
+        {2, 37, 501, 12, false},  {1, 300, 1000, 64, false},  {3, 50, 700, 5, true},
+        {1, 90000, 333, 1, true},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const int64_t table[] = {sizes[i].outer, sizes[i].n, sizes[i].inner};
+        const int64_t rows[] = {sizes[i].outer, sizes[i].m, sizes[i].inner};
+        problem p;
+        problem_init(&p, op, loop, 3, table);
+        problem_lookup(&p, table, rows, sizes[i].along);
+        for (int k = 0; k < SAMPLED; k++)
+            EK_TRY(verify_call(v, &p, sampled[k], 0, false));
+    }
+    return EK_OK;
+}
+
 static ek_status verify_fill(verifier *v, const ek_op_info *op, const ek_loop *loop)
 {
     static const int64_t size = RANDOM;
@@ -205,6 +229,8 @@ ek_status verify_loop(verifier *v, const ek_op_info *op, const ek_loop *loop)
         return verify_row_kind(v, op, loop);
     case FORM_IMAGE:
         return verify_image(v, op, loop);
+    case FORM_LOOKUP:
+        return verify_lookup(v, op, loop);
     case FORM_GEMM:
         return verify_gemm(v, op, loop);
     case FORM_FILL:
