@@ -216,20 +216,44 @@ typedef struct sorted {
     int64_t *at[2];  /* where it lies, in elements */
     int64_t *first;  /* of each target, its first value; one more at the end */
     int64_t *to;     /* where the target lies */
+    bool unsorted;   /* they stay as they are */
+    void *room;      /* for joining them then */
 } sorted;
+
+static int64_t targets_of(const ek_lookup *c)
+{
+    return c->along ? c->outer * c->n * c->inner : c->n;
+}
+
+/* Whether targets are single elements that lie in one step, and few enough to have a chain each:
+ * then nothing need be sorted. */
+static bool goes_unsorted(const ek_lookup *c, int64_t count)
+{
+    bool ones = c->outer == 1 && c->inner == 1;
+    bool dense = c->inner_step[EK_LOOKUP_OUT] == 1 && c->row_step[EK_LOOKUP_OUT] == c->inner &&
+                 c->outer_step[EK_LOOKUP_OUT] == c->n * c->inner;
+    return (ones || (c->along && dense)) && count <= UINT32_MAX && targets_of(c) / 4 <= count;
+}
 
 static ek_status make_room(ek_queue *queue, const ek_lookup *c, sorted *s)
 {
     void *memory;
     s->count = ek_lookup_count(c);
-    EK_TRY(ek_cpu_workspace(queue, ((size_t)s->count * 6 + 1) * sizeof(int64_t), &memory));
+    s->unsorted = goes_unsorted(c, s->count);
+    size_t bytes = (size_t)s->count * 2 * sizeof(int64_t);
+    bytes += s->unsorted ? (size_t)EK_LOOKUP_ROOM(s->count, targets_of(c))
+                         : ((size_t)s->count * 4 + 1) * sizeof(int64_t);
+    EK_TRY(ek_cpu_workspace(queue, bytes, &memory));
     int64_t *next = memory;
-    for (int i = 0; i < 2; i++) {
-        s->key[i] = next + (2 * i) * s->count;
-        s->at[i] = next + (2 * i + 1) * s->count;
+    s->key[0] = next;
+    s->at[0] = next + s->count;
+    s->room = next += 2 * s->count;
+    if (!s->unsorted) {
+        s->key[1] = next;
+        s->at[1] = next + s->count;
+        s->to = next + 2 * s->count;
+        s->first = next + 3 * s->count;
     }
-    s->to = next + 4 * s->count;
-    s->first = next + 5 * s->count;
     return EK_OK;
 }
 
@@ -328,10 +352,15 @@ static void join_rows(const ek_lookup_kernels *kernels, const ek_lookup *c, cons
 
 static void join(ek_queue *queue, const ek_lookup_kernels *kernels, const ek_lookup *c, sorted *s)
 {
-    int64_t keys = c->along ? c->outer * c->n * c->inner : c->n;
+    int64_t keys = targets_of(c);
     int64_t bytes = c->outer * c->m * c->inner * (2 * c->size + c->index_size);
     int threads = ek_tree_threads(ek_queue_base_of(queue)->threads, bytes);
     find_targets(c, s);
+    if (s->unsorted) {
+        kernels->fold_all(s->count, s->key[0], s->at[0], c->data[EK_LOOKUP_VALUES], keys, s->room,
+                          c->data[EK_LOOKUP_OUT], c->along ? 1 : c->row_step[EK_LOOKUP_OUT]);
+        return;
+    }
     for (int shift = 0; shift < 63 && (keys - 1) >> shift > 0; shift += DIGIT_BITS)
         sort_by_digit(s, shift);
     find_segments(c, s);
