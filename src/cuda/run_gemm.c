@@ -78,6 +78,15 @@ static int32_t choose(ek_queue *queue, const ek_cuda_gemm_choice *choice,
     return best;
 }
 
+/* Bytes of shared memory: of the ring's stages those that the problem gets to. Where k is short
+ * that leaves room for more blocks at a time, which is what batches of small products need. */
+static uint32_t shared_bytes(int32_t all_stages, const ek_cuda_gemm_shape *shape, int64_t k)
+{
+    int64_t stages = k / shape->depth + 1;
+    return (uint32_t)(all_stages / shape->stages *
+                      (stages < shape->stages ? (int32_t)stages : shape->stages));
+}
+
 ek_status ek_cuda_gemm(ek_queue *queue, const char *call, const ek_cuda_gemm_choice *choice,
                        const ek_gemm_problem *problem)
 {
@@ -112,7 +121,7 @@ ek_status ek_cuda_gemm(ek_queue *queue, const char *call, const ek_cuda_gemm_cho
     int64_t x = args.tiles_m * args.tiles_n, y = problem->batch;
     ek_grid grid = {{(uint32_t)(x < most_x ? x : most_x), (uint32_t)(y < most_y ? y : most_y), 1},
                     {32 * (uint32_t)(shape->warps_m * shape->warps_n), 1, 1},
-                    (uint32_t)choice->kernels->shared[index]};
+                    shared_bytes(choice->kernels->shared[index], shape, args.k)};
     void *params[] = {&args};
     return ek_cuda_launch(queue, choice->kernels, index, &grid, params);
 }
