@@ -374,6 +374,14 @@ REDUCE_SLOTS = (
     Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
 )
 
+# The same for pairs of elements of two inputs.
+CONTRACTION_SLOTS = (
+    Slot("identity", (), "acc"),
+    Slot("map", (("x", "in0"), ("y", "in1")), "acc"),
+    Slot("combine", (("a", "acc"), ("b", "acc")), "acc"),
+    Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
+)
+
 ARG_REDUCE_SLOTS = (
     Slot("identity", (), "in0"),  # a value that comes before none
     Slot("before", (("a", "in0"), ("b", "in0")), "bool"),
@@ -473,6 +481,8 @@ KINDS = {
              keys=frozenset({"library"})),
         Kind("conv_filters", "conv", args=("x", "dy"), slots=(), params=CONV_PARAMS,
              keys=frozenset({"library", "outputs"})),
+        Kind("contraction", "contraction", args=("x", "y"), slots=CONTRACTION_SLOTS,
+             keys=frozenset({"ordered"})),
         Kind("gemm", "gemm", args=("a", "b"), slots=(), keys=frozenset({"library"})),
     )
 }

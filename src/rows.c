@@ -10,6 +10,7 @@
 void ek_rows_start(ek_rows *rows, const void *x, void *out)
 {
     rows->x = x;
+    rows->y = NULL;
     rows->out = out;
     rows->count = rows->n = 1;
     rows->out_step = rows->ddof = 0;
@@ -18,31 +19,44 @@ void ek_rows_start(ek_rows *rows, const void *x, void *out)
 
 void ek_rows_keep(ek_rows *rows, int64_t length, int64_t x_step, int64_t out_step)
 {
+    ek_rows_keep_two(rows, length, x_step, 0, out_step);
+}
+
+void ek_rows_keep_two(ek_rows *rows, int64_t length, int64_t x_step, int64_t y_step,
+                      int64_t out_step)
+{
     rows->count *= length;
     if (length == 1)
         return;
     int32_t last = rows->kept_ndim - 1;
     if (last >= 0 && rows->kept_x[last] == x_step * length &&
-        rows->kept_out[last] == out_step * length)
+        rows->kept_y[last] == y_step * length && rows->kept_out[last] == out_step * length)
         rows->kept_shape[last] *= length;
     else
         rows->kept_shape[++last] = length;
     rows->kept_x[last] = x_step;
+    rows->kept_y[last] = y_step;
     rows->kept_out[last] = out_step;
     rows->kept_ndim = last + 1;
 }
 
 void ek_rows_walk(ek_rows *rows, int64_t length, int64_t x_step)
 {
+    ek_rows_walk_two(rows, length, x_step, 0);
+}
+
+void ek_rows_walk_two(ek_rows *rows, int64_t length, int64_t x_step, int64_t y_step)
+{
     rows->n *= length;
     if (length == 1)
         return;
     int32_t last = rows->row_ndim - 1;
-    if (last >= 0 && rows->row_x[last] == x_step * length)
+    if (last >= 0 && rows->row_x[last] == x_step * length && rows->row_y[last] == y_step * length)
         rows->row_shape[last] *= length;
     else
         rows->row_shape[++last] = length;
     rows->row_x[last] = x_step;
+    rows->row_y[last] = y_step;
     rows->row_ndim = last + 1;
 }
 

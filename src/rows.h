@@ -13,6 +13,7 @@
  * length 1 are left out, neighbours that are crossed in one step are merged. */
 typedef struct ek_rows {
     const void *x;
+    const void *y; /* a second input with elements in the same order; null: there is none */
     void *out;
     int64_t count;    /* of rows */
     int64_t n;        /* elements of a row */
@@ -25,12 +26,19 @@ typedef struct ek_rows {
     int64_t kept_out[EK_MAX_NDIM];
     int64_t row_shape[EK_MAX_NDIM];
     int64_t row_x[EK_MAX_NDIM];
+    int64_t kept_y[EK_MAX_NDIM]; /* of y, where there is one */
+    int64_t row_y[EK_MAX_NDIM];
 } ek_rows;
 
 /* Dimensions are added from the outermost to the innermost. */
 void ek_rows_start(ek_rows *rows, const void *x, void *out);
 void ek_rows_keep(ek_rows *rows, int64_t length, int64_t x_step, int64_t out_step);
 void ek_rows_walk(ek_rows *rows, int64_t length, int64_t x_step);
+
+/* The same with two inputs: rows->y is set before. */
+void ek_rows_keep_two(ek_rows *rows, int64_t length, int64_t x_step, int64_t y_step,
+                      int64_t out_step);
+void ek_rows_walk_two(ek_rows *rows, int64_t length, int64_t x_step, int64_t y_step);
 
 /* The check of a typed call over x[outer][n][inner], and its rows along n. If a row has a result
  * per element, out is shaped as x and may be x; else it is out[outer][inner]. */
@@ -88,6 +96,17 @@ static inline void ek_rows_offsets(const ek_rows *rows, int64_t row, int64_t *x,
         *x += at * rows->kept_x[d];
         *out += at * rows->kept_out[d];
     }
+}
+
+/* Offset of the first element of y in row `row`, in elements. */
+static inline int64_t ek_rows_offset_y(const ek_rows *rows, int64_t row)
+{
+    int64_t y = 0;
+    for (int32_t d = rows->kept_ndim - 1; d >= 0; d--) {
+        y += row % rows->kept_shape[d] * rows->kept_y[d];
+        row /= rows->kept_shape[d];
+    }
+    return y;
 }
 
 #endif

@@ -132,7 +132,7 @@ class ErrorsTest(GeneratorTest):
     def test_unknown_kind(self) -> None:
         self.refuse(GOOD.replace('"unary"', '"unari"'), 2,
                     "unknown kind 'unari': allowed are argreduction, binary, cast, comparison, "
-                    "conv, conv_filters, convtrans, copy, elementwise, fill, function, gemm, grid, moments, norm, place, pool, "
+                    "contraction, conv, conv_filters, convtrans, copy, elementwise, fill, function, gemm, grid, moments, norm, place, pool, "
                     "pool_bwd, random, reduction, row, rowbackward, rowreduction, scale, scale_bwd, scan, "
                     "ternary, unary")
 

@@ -14,6 +14,7 @@ problem_form problem_form_of(const ek_op_info *op)
     } forms[] = {
         {"reduction", FORM_REDUCTION},
         {"moments", FORM_REDUCTION},
+        {"contraction", FORM_REDUCTION},
         {"argreduction", FORM_REDUCTION},
         {"rowreduction", FORM_REDUCTION},
         {"row", FORM_ROW},

@@ -10,7 +10,7 @@
 /* Kinds by what their shapes look like. */
 typedef enum problem_form {
     FORM_ELEMENTWISE, /* any one shape for all operands */
-    FORM_REDUCTION,   /* one array, over some of its axes */
+    FORM_REDUCTION,   /* one array, or two that broadcast, over some of the axes */
     FORM_ROW,         /* an array, along its last axis, and others as long as that */
     FORM_SCAN,        /* one array, along one of its axes or all of it */
     FORM_IMAGE,       /* planes of rows and columns, all of one size or of one that follows */

@@ -53,17 +53,24 @@ static ek_status verify_elementwise(verifier *v, const ek_op_info *op, const ek_
     return EK_OK;
 }
 
-/* Over every choice of axes that the operation has. */
+/* Over every choice of axes that the operation has; a second input is as large as the first, and
+ * broadcast to it. */
 static ek_status verify_axes(verifier *v, const ek_op_info *op, const ek_loop *loop, int32_t ndim,
                              const int64_t *shape)
 {
     for (unsigned axes = 1; axes < 1u << ndim; axes++) {
-        problem p;
-        problem_init(&p, op, loop, ndim, shape);
-        if (!problem_reduce(&p, axes, axes % 2))
-            continue;
-        for (int k = 0; k < SAMPLED; k++)
-            EK_TRY(verify_call(v, &p, sampled[k], 0, false));
+        for (int32_t input = 0; input < op->inputs; input++) {
+            problem p;
+            problem_init(&p, op, loop, ndim, shape);
+            if (!problem_reduce(&p, axes, axes % 2))
+                continue;
+            if (input > 0) {
+                p.ndim[input] = 1;
+                p.shape[input][0] = shape[ndim - 1];
+            }
+            for (int k = 0; k < SAMPLED; k++)
+                EK_TRY(verify_call(v, &p, sampled[k], 0, false));
+        }
     }
     return EK_OK;
 }

@@ -1,7 +1,8 @@
 /* Kernels of reductions. Op is what becomes of chunks: types Acc, of their results, and Out, and
  * functions identity(), combine(a, b) and finish(a, divisor). Lanes says what becomes of elements
  * (cuda/lanes.cuh); for ek_plain_lanes Op also has the types In and Context and
- * element(x, index, context). Context::of(memory, row) is what elements need of their row. */
+ * element(x, index, context). Context::of(memory, row) is what elements need of their row. Memory
+ * says where elements are: in one array, or pairs of them in two (cuda/contraction.cuh). */
 #ifndef EK_CUDA_REDUCTION_CUH
 #define EK_CUDA_REDUCTION_CUH
 
@@ -18,25 +19,10 @@ struct ek_no_context {
     }
 };
 
-template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction {
-    using In = typename Lanes::In;
-    using Acc = typename Op::Acc;
-    using Out = typename Op::Out;
-    using Context = typename Lanes::Context;
-    using Lane = typename Lanes::Lane;
-    using Parts = ek_part_lanes<Op>;
-
-    /* Elements of a 16-byte load, and the lanes of a thread that loads them: over whole chunks as
-     * few as fill a warp, over short rows so many that folding them takes little. */
-    static constexpr int wide = EK_CUDA_WIDE(sizeof(In));
-    static constexpr int own = EK_CUDA_OWN(sizeof(In));
-    static constexpr int own_short = EK_CUDA_OWN_SHORT(sizeof(In), Lanes::size);
-    static constexpr int spread = EK_CUDA_PACK;
-
-    static constexpr int packs_ahead = EK_CUDA_PACKS_AHEAD(sizeof(In));
-    /* Bytes that are taken four at a time leave registers for more. */
-    static constexpr int chunk_packs_ahead = Lanes::words ? 2 * packs_ahead : packs_ahead;
-    static constexpr int scalars_ahead = EK_CUDA_SCALARS_AHEAD(sizeof(In));
+/* The elements of one array. */
+template <typename In> struct ek_one_array {
+    /* What may be copied to shared memory as it lies. */
+    static constexpr bool staged = true;
 
     /* Elements one after the other. */
     template <int count> struct Elements {
@@ -60,12 +46,27 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
         }
     };
 
+    /* Those of a row from `first` on. */
+    template <int count>
+    EK_INLINE Elements<count> row(const ek_cuda_plane &plane, int64_t row, int64_t first)
+    {
+        int64_t outer = plane.outer == 1 ? 0 : row / plane.inner;
+        return {(const In *)plane.x + outer * plane.outer_x +
+                (row - outer * plane.inner) * plane.inner_x + first};
+    }
+
     /* Elements anywhere. */
     struct Strided {
         const In *x;
         const ek_cuda_rows &rows;
         int64_t first;
 
+        __device__ __forceinline__ Strided(const ek_cuda_rows &rows, const ek_chunk &at)
+            : x((const In *)rows.x), rows(rows), first(at.first)
+        {
+            if (at.inside)
+                x += ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
+        }
         __device__ __forceinline__ In at(int i) const
         {
             return x[ek_element_offset(rows, first + i)];
@@ -76,6 +77,52 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             return pack;
         }
     };
+
+    /* Neighbouring rows from `column` on, elements from `first` on. */
+    struct Columns {
+        const In *x;
+        int64_t step;
+
+        __device__ __forceinline__ Columns(const ek_cuda_plane &plane, int64_t outer,
+                                           int64_t column, int64_t first)
+            : x((const In *)plane.x + outer * plane.outer_x + first * plane.step + column),
+              step(plane.step)
+        {
+        }
+        /* Element i of the row `over` from the first. */
+        __device__ __forceinline__ In at(int i, int64_t over) const
+        {
+            return x[i * step + over];
+        }
+        template <int count> __device__ __forceinline__ ek_row_pack<In, count> pack(int i) const
+        {
+            return *(const ek_row_pack<In, count> *)(x + i * step);
+        }
+    };
+};
+
+template <typename Op, typename Lanes = ek_plain_lanes<Op>,
+          typename Memory = ek_one_array<typename Lanes::In>>
+struct ek_reduction {
+    using In = typename Lanes::In;
+    using Acc = typename Op::Acc;
+    using Out = typename Op::Out;
+    using Context = typename Lanes::Context;
+    using Lane = typename Lanes::Lane;
+    using Columns = typename Memory::Columns;
+    using Parts = ek_part_lanes<Op>;
+
+    /* Elements of a 16-byte load, and the lanes of a thread that loads them: over whole chunks as
+     * few as fill a warp, over short rows so many that folding them takes little. */
+    static constexpr int wide = EK_CUDA_WIDE(sizeof(In));
+    static constexpr int own = EK_CUDA_OWN(sizeof(In));
+    static constexpr int own_short = EK_CUDA_OWN_SHORT(sizeof(In), Lanes::size);
+    static constexpr int spread = EK_CUDA_PACK;
+
+    static constexpr int packs_ahead = EK_CUDA_PACKS_AHEAD(sizeof(In));
+    /* Bytes that are taken four at a time leave registers for more. */
+    static constexpr int chunk_packs_ahead = Lanes::words ? 2 * packs_ahead : packs_ahead;
+    static constexpr int scalars_ahead = EK_CUDA_SCALARS_AHEAD(sizeof(In));
 
     /* Results of chunks. */
     struct Results {
@@ -91,13 +138,6 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             return pack;
         }
     };
-
-    EK_INLINE const In *row_of(const ek_cuda_plane &plane, int64_t row)
-    {
-        int64_t outer = plane.outer == 1 ? 0 : row / plane.inner;
-        return (const In *)plane.x + outer * plane.outer_x +
-               (row - outer * plane.inner) * plane.inner_x;
-    }
 
     EK_INLINE void store_in_plane(const ek_cuda_plane &plane, int64_t row, Acc result)
     {
@@ -118,7 +158,8 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             short_rows<spread, 1, scalars_ahead>(plane);
             break;
         case EK_CUDA_SHORT_STAGED:
-            staged_rows(plane);
+            if constexpr (Memory::staged)
+                staged_rows(plane);
             break;
         case EK_CUDA_NARROW:
             chunks<own_short, wide, packs_ahead>(plane);
@@ -148,7 +189,7 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
             int64_t row = first + r * groups;
             if (row >= count)
                 continue;
-            Elements<width> x = {row_of(plane, row)};
+            auto x = Memory::template row<width>(plane, row, 0);
             context[r] = Context::of(plane.context, row);
             Lanes::look(context[r], n, [&](int i) { return x.at(i); });
 #pragma unroll
@@ -222,7 +263,7 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
         for (int r = 0; r < rows; r += groups) {
             int row = r + (int)threadIdx.x / group;
             bool busy = row < rows;
-            Elements<1> x = {to + shift + (busy ? row * n : 0)};
+            typename Memory::template Elements<1> x = {to + shift + (busy ? row * n : 0)};
             Context context = busy ? Context::of(plane.context, first + row) : Context();
             Acc result =
                 ek_reduce_chunk<Lanes, spread, 1, 1>(busy ? n : 0, thread, group, 0, context, x);
@@ -244,12 +285,8 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
         int64_t chunk = unit - row * plane.slots, first = chunk * EK_CHUNK;
         bool busy = row < plane.outer * plane.inner && chunk < plane.chunks;
         int n = busy ? (int)ek_smaller(plane.n - first, EK_CHUNK) : 0;
-        Elements<width> x = {(const In *)plane.x};
-        Context context = Context();
-        if (busy) {
-            x.x = row_of(plane, row) + first;
-            context = Context::of(plane.context, row);
-        }
+        auto x = Memory::template row<width>(plane, busy ? row : 0, busy ? first : 0);
+        Context context = busy ? Context::of(plane.context, row) : Context();
         Acc result =
             ek_reduce_chunk<Lanes, mine, width, ahead>(n, thread, group, first, context, x);
         bool mine_to_tell = busy && thread == 0;
@@ -363,12 +400,8 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
     EK_INLINE void strided(const ek_cuda_rows &rows)
     {
         ek_chunk at(rows.count, rows.chunks, rows.n, rows.group);
-        Strided x = {(const In *)rows.x, rows, at.first};
-        Context context = Context();
-        if (at.inside) {
-            x.x += ek_row_offset(at.row, rows.kept_ndim, rows.kept_shape, rows.kept_x);
-            context = Context::of(rows.context, at.row);
-        }
+        typename Memory::Strided x(rows, at);
+        Context context = at.inside ? Context::of(rows.context, at.row) : Context();
         store(rows, at,
               ek_reduce_chunk<Lanes, spread, 1, 4>(at.n, at.thread, rows.group, at.first, context,
                                                    x));
@@ -423,24 +456,23 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
         int64_t column = tile * (across * width) + x_thread * (plane.packed ? width : 1);
         int apart = plane.packed ? 1 : across;
         int64_t row = outer * plane.inner + column;
-        const In *x = (const In *)plane.x + outer * plane.outer_x + first * plane.step + column;
+        Columns x(plane, outer, column, first);
         Context context[width];
         Lane lane[EK_CUDA_THREAD_LANES][width];
 #pragma unroll
         for (int v = 0; v < width; v++) {
             bool inside = n > 0 && column + v * apart < plane.inner;
             context[v] = inside ? Context::of(plane.context, row + v * apart) : Context();
-            Lanes::look(context[v], inside ? n : 0,
-                        [&](int i) { return x[i * plane.step + v * apart]; });
+            Lanes::look(context[v], inside ? n : 0, [&](int i) { return x.at(i, v * apart); });
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++)
                 lane[i][v] = Lanes::start(i * lanes + lane_thread);
         }
         int64_t count = plane.inner - column;
         if (plane.packed && count > 0)
-            walk<true>(n, lanes, lane_thread, plane.step, apart, count, x, first, context, lane);
+            walk<true>(n, lanes, lane_thread, apart, count, x, first, context, lane);
         else if (count > 0)
-            walk<false>(n, lanes, lane_thread, plane.step, apart, count, x, first, context, lane);
+            walk<false>(n, lanes, lane_thread, apart, count, x, first, context, lane);
         fold_columns(lane, lanes, lane_thread, across, shared);
         if (lane_thread != 0 || n == 0)
             return;
@@ -460,21 +492,21 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
 
     /* The rows of a thread's lanes: lane i is number i * lanes + lane_thread. */
     template <bool pack>
-    EK_INLINE void walk(int n, int lanes, int lane_thread, int64_t step, int apart, int64_t count,
-                        const In *x, int64_t first, const Context *context,
+    EK_INLINE void walk(int n, int lanes, int lane_thread, int apart, int64_t count,
+                        const Columns &x, int64_t first, const Context *context,
                         Lane (&lane)[EK_CUDA_THREAD_LANES][columns_of_thread])
     {
         constexpr int width = columns_of_thread;
         int rows = EK_CUDA_THREAD_LANES * lanes;
         Rows<pack> loaded, next;
         if (load_early)
-            next.load(x, lane_thread, lanes, n, step, apart, count);
+            next.load(x, lane_thread, lanes, n, apart, count);
         for (int k = lane_thread; k < n; k += rows) {
             if (load_early) {
                 loaded = next;
-                next.load(x, k + rows, lanes, n, step, apart, count);
+                next.load(x, k + rows, lanes, n, apart, count);
             } else {
-                loaded.load(x, k, lanes, n, step, apart, count);
+                loaded.load(x, k, lanes, n, apart, count);
             }
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
@@ -493,18 +525,18 @@ template <typename Op, typename Lanes = ek_plain_lanes<Op>> struct ek_reduction 
     template <bool pack> struct Rows {
         ek_row_pack<In, columns_of_thread> at[EK_CUDA_THREAD_LANES];
 
-        __device__ __forceinline__ void load(const In *x, int k, int lanes, int n, int64_t step,
-                                             int apart, int64_t count)
+        __device__ __forceinline__ void load(const Columns &x, int k, int lanes, int n, int apart,
+                                             int64_t count)
         {
 #pragma unroll
             for (int i = 0; i < EK_CUDA_THREAD_LANES; i++) {
-                const In *from = x + (int64_t)min(k + i * lanes, n - 1) * step;
+                int from = min(k + i * lanes, n - 1);
                 if (pack) {
-                    at[i] = *(const ek_row_pack<In, columns_of_thread> *)from;
+                    at[i] = x.template pack<columns_of_thread>(from);
                 } else {
 #pragma unroll
                     for (int v = 0; v < columns_of_thread; v++)
-                        at[i].at[v] = from[v * apart < count ? v * apart : 0];
+                        at[i].at[v] = x.at(from, v * apart < count ? v * apart : 0);
                 }
             }
         }

@@ -74,6 +74,8 @@ typedef struct ek_cuda_plane {
     int32_t tile;      /* rows of a block that stages them */
     int64_t slots;     /* groups that a row of several chunks has, */
     uint32_t *tickets; /* and (optional) counters to join their results by */
+    const void *y;     /* a second input, if the operation has one, with its own steps */
+    int64_t y_step, outer_y, inner_y;
 } ek_cuda_plane;
 
 /* Rows of any layout: dimensions as in src/rows.h. */
@@ -93,5 +95,12 @@ typedef struct ek_cuda_rows {
     int64_t kept_shape[EK_MAX_NDIM], kept_x[EK_MAX_NDIM], kept_out[EK_MAX_NDIM];
     int64_t row_shape[EK_MAX_NDIM], row_x[EK_MAX_NDIM];
 } ek_cuda_rows;
+
+/* The same with a second input. */
+typedef struct ek_cuda_row_pairs {
+    ek_cuda_rows rows;
+    const void *y;
+    int64_t kept_y[EK_MAX_NDIM], row_y[EK_MAX_NDIM];
+} ek_cuda_row_pairs;
 
 #endif

@@ -13,7 +13,8 @@ static ek_status run(ek_queue *queue, const ek_cuda_kernels *kernels, const ek_o
     EK_TRY(ek_cuda_check_address(op, loop, rows));
     ek_cuda_reduction reduction = {
         .kernels = kernels,
-        .in_size = (int64_t)ek_dtype_size((ek_dtype)op->loops[loop].in[0]),
+        /* (what two inputs have at one place is one element) */
+        .in_size = op->inputs * (int64_t)ek_dtype_size((ek_dtype)op->loops[loop].in[0]),
         .sizes = sizes,
     };
     for (int i = 0; i < EK_CUDA_REDUCTION_KERNELS; i++)

@@ -37,17 +37,21 @@ bool ek_cuda_plane_of(const ek_rows *rows, ek_cuda_plane *plane)
     plane->n = rows->n;
     plane->chunks = ek_cuda_chunks(rows->n);
     plane->step = rows->row_ndim == 1 ? rows->row_x[0] : 1;
+    plane->y = rows->y;
+    plane->y_step = rows->row_ndim == 1 ? rows->row_y[0] : 1;
     plane->out_step = rows->out_step;
     plane->outer = plane->inner = 1;
     int32_t last = rows->kept_ndim - 1;
     if (last >= 0) {
         plane->inner = rows->kept_shape[last];
         plane->inner_x = rows->kept_x[last];
+        plane->inner_y = rows->kept_y[last];
         plane->inner_out = rows->kept_out[last];
     }
     if (last == 1) {
         plane->outer = rows->kept_shape[0];
         plane->outer_x = rows->kept_x[0];
+        plane->outer_y = rows->kept_y[0];
         plane->outer_out = rows->kept_out[0];
     }
     return true;
@@ -111,15 +115,25 @@ ek_status ek_cuda_launch_unit_clusters(ek_queue *queue, const ek_cuda_kernels *k
     return ek_cuda_launch_clusters(queue, kernels, index, &grid, cluster, params);
 }
 
+/* Bytes of an element of x: of two arrays, both are elements of a reduction. */
+static int64_t element_size(const ek_cuda_plane *plane, int64_t in_size)
+{
+    return plane->y ? in_size / 2 : in_size;
+}
+
 static ek_status launch_columns(ek_queue *queue, const ek_cuda_reduction *reduction,
                                 ek_cuda_plane *plane)
 {
     int32_t columns = EK_CUDA_COLUMNS((int32_t)reduction->in_size, (int32_t)reduction->sizes.lane);
-    int64_t pack = reduction->in_size * columns;
+    int64_t size = element_size(plane, reduction->in_size), pack = size * columns;
     int64_t align = pack < 16 ? pack : 16;
     plane->packed = (uintptr_t)plane->x % (uintptr_t)align == 0 && plane->inner % columns == 0 &&
-                    plane->step * reduction->in_size % align == 0 &&
-                    (plane->outer == 1 || plane->outer_x * reduction->in_size % align == 0);
+                    plane->step * size % align == 0 &&
+                    (plane->outer == 1 || plane->outer_x * size % align == 0);
+    if (plane->y && plane->inner_y != 0)
+        plane->packed &= plane->inner_y == 1 && (uintptr_t)plane->y % (uintptr_t)align == 0 &&
+                         plane->y_step * size % align == 0 &&
+                         (plane->outer == 1 || plane->outer_y * size % align == 0);
     plane->across = ek_cuda_across(plane->inner, columns, EK_CUDA_ACROSS);
     plane->lanes = 1;
     while (plane->lanes < EK_CUDA_LANE_THREADS && plane->lanes * EK_CUDA_THREAD_LANES < plane->n)
@@ -140,14 +154,20 @@ static int64_t power_of_two(int64_t n)
     return power;
 }
 
-/* Whether every row is aligned for loads of 16 bytes, and short ones fill them. */
-static bool rows_are_packed(const ek_cuda_plane *plane, int64_t size)
+/* Whether every row is aligned for loads of 16 bytes (of 8 where pairs are loaded), and short ones
+ * fill them. */
+static bool rows_are_packed(const ek_cuda_plane *plane, int64_t in_size)
 {
-    int64_t wide = EK_CUDA_WIDE(size), bytes = wide * size;
-    return (uintptr_t)plane->x % (uintptr_t)bytes == 0 &&
-           (plane->inner == 1 || plane->inner_x * size % bytes == 0) &&
-           (plane->outer == 1 || plane->outer_x * size % bytes == 0) &&
-           (plane->n > EK_LANES || plane->n % wide == 0);
+    int64_t wide = EK_CUDA_WIDE(in_size), size = element_size(plane, in_size), bytes = wide * size;
+    bool packed = (uintptr_t)plane->x % (uintptr_t)bytes == 0 &&
+                  (plane->inner == 1 || plane->inner_x * size % bytes == 0) &&
+                  (plane->outer == 1 || plane->outer_x * size % bytes == 0) &&
+                  (plane->n > EK_LANES || plane->n % wide == 0);
+    if (plane->y)
+        packed &= plane->y_step == 1 && (uintptr_t)plane->y % (uintptr_t)bytes == 0 &&
+                  (plane->inner == 1 || plane->inner_y * size % bytes == 0) &&
+                  (plane->outer == 1 || plane->outer_y * size % bytes == 0);
+    return packed;
 }
 
 /* Rows of up to EK_LANES elements. Where packs do not fit, or leave most of a thread's loads empty,
@@ -158,7 +178,7 @@ static ek_status launch_short_rows(ek_queue *queue, const ek_cuda_reduction *red
     enum { FULL_BYTES = 32 };
     int64_t size = reduction->in_size, n = plane->n, rows = plane->outer * plane->inner;
     /* (complex elements may be at half their size) */
-    bool dense = n > 0 && (uintptr_t)plane->x % (uintptr_t)size == 0 &&
+    bool dense = !plane->y && n > 0 && (uintptr_t)plane->x % (uintptr_t)size == 0 &&
                  (plane->inner == 1 || plane->inner_x == n) &&
                  (plane->outer == 1 || plane->outer_x == plane->inner * n);
     int64_t per_block;
@@ -247,25 +267,35 @@ static ek_status launch_first(ek_queue *queue, const ek_cuda_reduction *reductio
         args->count * args->chunks, EK_CUDA_ROWS_THREADS / args->group, EK_CUDA_ROWS_THREADS, args);
 }
 
+/* What ek_cuda_row_pairs has of the second input. */
+static void set_second(const ek_rows *rows, ek_cuda_row_pairs *pairs)
+{
+    pairs->y = rows->y;
+    memcpy(pairs->kept_y, rows->kept_y, (size_t)rows->kept_ndim * sizeof(int64_t));
+    memcpy(pairs->row_y, rows->row_y, (size_t)rows->row_ndim * sizeof(int64_t));
+}
+
 ek_status ek_cuda_reduce_rows(ek_queue *queue, const ek_cuda_reduction *reduction,
                               const ek_rows *rows)
 {
-    ek_cuda_rows args; /* large, so only what its dimensions need is set */
+    ek_cuda_row_pairs pairs; /* large, so only what its dimensions need is set */
+    ek_cuda_rows *args = &pairs.rows;
     char *room = reduction->parts;
-    ek_cuda_rows_of(rows, &args);
-    args.parts = args.chunks > 1 ? room : NULL;
-    EK_TRY(launch_first(queue, reduction, rows, &args));
-    while (args.parts) {
-        room += level_bytes(args.count * args.chunks, reduction->sizes.part);
-        args.from = args.parts;
-        args.n = args.chunks;
-        args.chunks = ek_cuda_chunks(args.n);
-        args.parts = args.chunks > 1 ? room : NULL;
-        args.group = ek_cuda_group(args.n);
+    ek_cuda_rows_of(rows, args);
+    args->parts = args->chunks > 1 ? room : NULL;
+    set_second(rows, &pairs);
+    EK_TRY(launch_first(queue, reduction, rows, args));
+    while (args->parts) {
+        room += level_bytes(args->count * args->chunks, reduction->sizes.part);
+        args->from = args->parts;
+        args->n = args->chunks;
+        args->chunks = ek_cuda_chunks(args->n);
+        args->parts = args->chunks > 1 ? room : NULL;
+        args->group = ek_cuda_group(args->n);
         EK_TRY(ek_cuda_launch_units(queue, reduction->kernels,
                                     reduction->kernel[EK_CUDA_JOIN_KERNEL],
-                                    args.count * args.chunks, EK_CUDA_ROWS_THREADS / args.group,
-                                    EK_CUDA_ROWS_THREADS, &args));
+                                    args->count * args->chunks, EK_CUDA_ROWS_THREADS / args->group,
+                                    EK_CUDA_ROWS_THREADS, args));
     }
     return EK_OK;
 }
@@ -281,10 +311,16 @@ ek_status ek_cuda_check_address(const ek_op_info *op, int32_t loop, const ek_row
 {
     char call[64];
     size_t in = alignment(op->loops[loop].in[0]), out = alignment(op->loops[loop].out[0]);
-    bool x_fits = (uintptr_t)rows->x % in == 0;
-    if (EK_UNLIKELY(!x_fits || (uintptr_t)rows->out % out != 0))
+    bool x_fits = (uintptr_t)rows->x % in == 0, y_fits = (uintptr_t)rows->y % in == 0;
+    if (EK_UNLIKELY(!x_fits || !y_fits || (uintptr_t)rows->out % out != 0))
         return ek_fail(EK_INVALID_ARGUMENT, "%s: %s is at %p: must be a multiple of %d",
-                       ek_rows_call(op, loop, call), x_fits ? "out" : "x",
-                       x_fits ? rows->out : rows->x, (int)(x_fits ? out : in));
+                       ek_rows_call(op, loop, call),
+                       !x_fits   ? "x"
+                       : !y_fits ? "y"
+                                 : "out",
+                       !x_fits   ? rows->x
+                       : !y_fits ? rows->y
+                                 : rows->out,
+                       (int)(x_fits && y_fits ? out : in));
     return EK_OK;
 }
