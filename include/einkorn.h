@@ -18,6 +18,7 @@
 #include "einkorn/limits.h"
 #include "einkorn/memory.h"
 #include "einkorn/ops.h"
+#include "einkorn/product.h"
 #include "einkorn/program.h"
 #include "einkorn/queue.h"
 #include "einkorn/status.h"
