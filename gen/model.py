@@ -374,11 +374,13 @@ REDUCE_SLOTS = (
     Slot("finish", (("a", "acc"), ("n", "int64_t")), "out", default="a"),
 )
 
+# Of an argreduction map(x) is what is compared.
 ARG_REDUCE_SLOTS = (
-    Slot("identity", (), "in0"),  # a value that comes before none
-    Slot("before", (("a", "in0"), ("b", "in0")), "bool"),
-    *_quick_slots("in0"),  # of two elements, the one that comes first
-    Slot("first", (), "in0", optional=True),  # a value that none comes before, if it is usual
+    Slot("identity", (), "acc"),  # a value that comes before none
+    Slot("map", (("x", "in0"),), "acc", default="x"),
+    Slot("before", (("a", "acc"), ("b", "acc")), "bool"),
+    *_quick_slots("acc"),  # of two values, the one that comes first
+    Slot("first", (), "acc", optional=True),  # a value that none comes before, if it is usual
 )
 
 # What moments add up is said by "sums": "spread" for elements and their squares about a center,
@@ -450,7 +452,8 @@ KINDS = {
              keys=frozenset({"out", "acc", "lane", "any_order", "empty"})),
         Kind("moments", "moments", args=("x",), out="size", acc="double", slots=MOMENTS_SLOTS,
              keys=frozenset({"sums"}), like="reduction"),
-        Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS),
+        Kind("argreduction", "argreduction", args=("x",), out="i64", slots=ARG_REDUCE_SLOTS,
+             keys=frozenset({"acc"})),
         Kind("row", "row", args=("x",), slots=ROW_SLOTS, keys=frozenset({"first", "uses"})),
         Kind("norm", "row", most_args=("x", "gain", "bias"), slots=ROW_SLOTS,
              keys=frozenset({"args", "first", "uses"})),

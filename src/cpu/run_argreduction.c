@@ -12,7 +12,8 @@ enum {
     UNIT_ROWS = 64,
     /* Parts that threads search at the same time. */
     MAX_PARTS = 32,
-    LARGEST_SIZE = 8, /* bytes of an element; complex numbers have no order */
+    LARGEST_SIZE = 8, /* bytes of what is compared, */
+    LARGEST_ELEMENT = 16, /* and of an element */
 };
 
 typedef struct winners {
@@ -49,7 +50,7 @@ static void search_row(const job *job, const char *x, int64_t first, int64_t end
 {
     const ek_argreduction_kernels *kernels = job->kernels;
     bool gather = job->units.pattern == EK_GATHER;
-    _Alignas(64) char buffer[EK_CHUNK * LARGEST_SIZE];
+    _Alignas(64) char buffer[EK_CHUNK * LARGEST_ELEMENT];
     _Alignas(16) char later[LARGEST_SIZE];
     const int64_t start = 0;
     found->index[0] = 0;
