@@ -29,6 +29,7 @@
 #include "einkorn/ops/std.h"
 #include "einkorn/ops/sum.h"
 #include "einkorn/ops/var.h"
+#include "op_test.h"
 #include "place.h"
 #include "reference_moments.h"
 #include "reference_tree.h"
@@ -44,6 +45,7 @@ typedef ek_status typed_call(ek_queue *q, ek_dtype dtype, int64_t outer, int64_t
 typedef struct operation {
     const ek_op_info *info;
     typed_call *typed;
+    const ek_typed_test *test; /* in place of it, and all array calls are by the row */
     /* The array call; the others are null. */
     ek_status (*over_axes)(ek_queue *q, const ek_array *x, int32_t naxes, const int32_t *axes,
                            bool keepdims, ek_array *out);
@@ -160,7 +162,11 @@ static int64_t ddof_of(const ek_op_info *op)
 TYPED(var, DDOF_CASES(var))
 TYPED(std, DDOF_CASES(std))
 
-static const operation operations[] = {
+enum { MOST_OPERATIONS = 64 };
+
+/* Those that the tests name, and from there on what else of these kinds the table and the reference
+ * have. */
+static operation operations[MOST_OPERATIONS] = {
     {&ek_op_sum.info, typed_sum, .over_axes = ek_sum},
     {&ek_op_mean.info, typed_mean, .over_axes = ek_mean},
     {&ek_op_max.info, typed_max, .over_axes = ek_max},
@@ -209,7 +215,37 @@ enum {
     OPERATIONS
 };
 
-_Static_assert(sizeof operations / sizeof operations[0] == OPERATIONS, "one name each");
+static int operation_count = OPERATIONS;
+
+static void add_others(void)
+{
+    static const char *const kinds[] = {"reduction", "argreduction", "scan"};
+    for (int i = 0; i < ek_typed_test_count; i++) {
+        const ek_op_info *op = ek_typed_tests[i]->info;
+        bool ours = false, named = false;
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+            ours |= strcmp(op->kind, kinds[k]) == 0;
+        for (int k = 0; k < OPERATIONS; k++)
+            named |= operations[k].info == op;
+        if (!ours || named || !ek_reference_knows(op->name))
+            continue;
+        ck_assert_int_lt(operation_count, MOST_OPERATIONS);
+        operations[operation_count++] = (operation){op, .test = ek_typed_tests[i]};
+    }
+}
+
+static ek_status call_typed(const operation *operation, ek_queue *q, ek_dtype dtype, int64_t outer,
+                            int64_t n, int64_t inner, const void *x, const void *gain,
+                            const void *bias, void *out)
+{
+    const int64_t lengths[] = {outer, n, inner};
+    int loop = 0;
+    if (operation->typed)
+        return operation->typed(q, dtype, outer, n, inner, x, gain, bias, out);
+    while (operation->info->loops[loop].in[0] != dtype)
+        loop++;
+    return operation->test->call(q, loop, lengths, &x, &out);
+}
 
 static bool is_scan(const ek_op_info *op)
 {
@@ -231,14 +267,17 @@ static bool is_moments(const ek_op_info *op)
     return strcmp(op->kind, "moments") == 0;
 }
 
+/* Those whose results are places, along one axis or all. */
+static bool is_place(const ek_op_info *op)
+{
+    return strcmp(op->kind, "argreduction") == 0;
+}
+
 static bool needs_elements(const ek_op_info *op)
 {
-    static const char *const names[] = {"max", "min", "argmax", "argmin"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(op->name, names[i]) == 0)
-            return true;
-    }
-    return false;
+    bool sums = strstr(op->name, "cum");
+    return is_place(op) || (!sums && (strstr(op->name, "max") || strstr(op->name, "min")) &&
+                            !strstr(op->name, "softmax"));
 }
 
 static void must(ek_status status)
@@ -348,9 +387,9 @@ static void check_typed(const operation *operation, const ek_loop *loop, int64_t
     for (int i = 0; i < count; i++) {
         char *memory = ek_place_memory(&places[i], bytes);
         ek_upload(&places[i], memory, image, bytes);
-        must(operation->typed(places[i].queue, (ek_dtype)loop->in[0], outer, n, inner,
-                              memory + (size_t)skew * size, affine.gain ? memory + affine_at : NULL,
-                              affine.bias ? memory + affine_at + apart : NULL, memory + out_at));
+        must(call_typed(operation, places[i].queue, (ek_dtype)loop->in[0], outer, n, inner,
+                        memory + (size_t)skew * size, affine.gain ? memory + affine_at : NULL,
+                        affine.bias ? memory + affine_at + apart : NULL, memory + out_at));
         ek_download(&places[i], after, memory, bytes);
         compare(op, loop, &places[i], text, results, after + out_at, expected);
         memcpy(after + out_at, image + out_at, (size_t)results * out_size);
@@ -423,7 +462,7 @@ END_TEST
 /* Several levels of the tree, and work for two threads. */
 START_TEST(test_large)
 {
-    for (int i = 0; i < OPERATIONS; i++) {
+    for (int i = 0; i < operation_count; i++) {
         const ek_op_info *op = operations[i].info;
         for (int32_t k = 0; k < op->loop_count; k++) {
             if (op->loops[k].in[0] != EK_F32 && op->loops[k].in[0] != EK_BF16)
@@ -469,7 +508,7 @@ END_TEST
 START_TEST(test_stretches)
 {
     const int64_t n = 5 * 131072 + 5000;
-    for (int i = 0; i < OPERATIONS; i++) {
+    for (int i = 0; i < operation_count; i++) {
         const ek_op_info *op = operations[i].info;
         for (int32_t k = 0; k < op->loop_count && is_scan(op); k++) {
             ek_dtype dtype = (ek_dtype)op->loops[k].in[0];
@@ -662,7 +701,7 @@ static ek_status make_call(const call *call, ek_queue *queue, const ek_array *x,
         }
     }
     int32_t axis = call->flattened ? EK_ALL_AXES : call->axis;
-    if (by_row) {
+    if (by_row || call->operation->test) {
         ek_param params[] = {{.name = "keepdims", .integer = call->keepdims},
                              {.name = "axes", .list = list, .count = count},
                              {.name = "ddof", .integer = ddof_of(op)}};
@@ -673,9 +712,9 @@ static ek_status make_call(const call *call, ek_queue *queue, const ek_array *x,
             int32_t given = call->flattened ? 0 : strcmp(op->kind, "norm") == 0 ? 2 : 1;
             return ek_apply(queue, op, in, given, params, &out);
         }
-        if (call->operation->place)
+        if (is_place(op))
             params[1] = (ek_param){.name = "axis", .integer = axis};
-        int32_t given = call->operation->place && call->flattened ? 1 : ddof_of(op) ? 3 : 2;
+        int32_t given = is_place(op) && call->flattened ? 1 : ddof_of(op) ? 3 : 2;
         return ek_apply(queue, op, in, given, params, &out);
     }
     if (call->operation->over_axes)
@@ -798,7 +837,7 @@ static void check_layout(const operation *operation, const ek_loop *loop, uint64
     static const int64_t lengths[] = {1, 2, 3, 5, 7, 4, 19, 0};
     uint64_t state = seed * 1000;
     call call = {.operation = operation, .loop = loop};
-    bool one = per_element(operation->info) || operation->place;
+    bool one = per_element(operation->info) || is_place(operation->info);
     call.x.ndim = (int32_t)draw(&state, NDIM + 1);
     for (int d = 0; d < call.x.ndim; d++)
         call.x.shape[d] = lengths[draw(&state, draw(&state, 5) ? 7 : 8)];
@@ -843,7 +882,7 @@ START_TEST(test_in_place)
                                         {1, 50, 20}, {1, 5000, 9}, {2, 7, 3}};
     const ek_place *places;
     int count = ek_tested_places(&places);
-    for (int i = 0; i < OPERATIONS; i++) {
+    for (int i = 0; i < operation_count; i++) {
         const ek_op_info *op = operations[i].info;
         const ek_reference_affine none = {.eps = eps};
         if (!per_element(op))
@@ -861,8 +900,8 @@ START_TEST(test_in_place)
                 for (int p = 0; p < count; p++) {
                     char *memory = ek_place_memory(&places[p], bytes);
                     ek_upload(&places[p], memory, x, bytes);
-                    must(operations[i].typed(places[p].queue, dtype, outer, n, inner, memory, NULL,
-                                             NULL, memory));
+                    must(call_typed(&operations[i], places[p].queue, dtype, outer, n, inner, memory,
+                                    NULL, NULL, memory));
                     ek_download(&places[p], after, memory, bytes);
                     compare(op, &op->loops[k], &places[p], "in place", outer * n * inner, after,
                             expected);
@@ -1088,7 +1127,7 @@ static void result_of(const operation *operation, const ek_place *place, ek_dtyp
     size_t bytes = (size_t)(n * inner) * ek_dtype_size(dtype), at = (bytes + 63) / 64 * 64;
     char *memory = ek_place_memory(place, at + out_bytes);
     ek_upload(place, memory, x, bytes);
-    must(operation->typed(place->queue, dtype, 1, n, inner, memory, NULL, NULL, memory + at));
+    must(call_typed(operation, place->queue, dtype, 1, n, inner, memory, NULL, NULL, memory + at));
     ek_download(place, out, memory + at, out_bytes);
 }
 
@@ -1309,10 +1348,10 @@ static Suite *reductions_suite(void)
     Suite *suite = suite_create("reductions");
     TCase *tests = tcase_create("reductions");
     tcase_set_timeout(tests, 600);
-    tcase_add_loop_test(tests, test_lengths, 0, OPERATIONS);
-    tcase_add_loop_test(tests, test_rows_and_columns, 0, OPERATIONS);
-    tcase_add_loop_test(tests, test_specials, 0, OPERATIONS);
-    tcase_add_loop_test(tests, test_layouts, 0, OPERATIONS);
+    tcase_add_loop_test(tests, test_lengths, 0, operation_count);
+    tcase_add_loop_test(tests, test_rows_and_columns, 0, operation_count);
+    tcase_add_loop_test(tests, test_specials, 0, operation_count);
+    tcase_add_loop_test(tests, test_layouts, 0, operation_count);
     tcase_add_test(tests, test_large);
     tcase_add_test(tests, test_three_levels);
     tcase_add_test(tests, test_streamed_rows);
@@ -1335,5 +1374,6 @@ static Suite *reductions_suite(void)
 
 int main(void)
 {
-    return ek_run_at_places(reductions_suite, LOOPED_TESTS * OPERATIONS + SINGLE_TESTS);
+    add_others();
+    return ek_run_at_places(reductions_suite, LOOPED_TESTS * operation_count + SINGLE_TESTS);
 }

@@ -5,9 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "body/abs.h"
 #include "body/exp_falling.h"
 #include "body/log.h"
 #include "einkorn/body.h"
+
+/* Ends of operations' names. */
+static bool has_end(const char *op, const char *end)
+{
+    return strlen(op) >= strlen(end) && strcmp(op + strlen(op) - strlen(end), end) == 0;
+}
+
+/* Names of operations that leave NaN out, and of those that count it. */
+static bool is_of_numbers(const char *op)
+{
+    return strncmp(op, "nan", 3) == 0;
+}
+
+static bool counts_nan(const char *op)
+{
+    return has_end(op, "_nan");
+}
 
 typedef enum group { SIGNED, UNSIGNED, FLOAT, DOUBLE, COMPLEX_FLOAT, COMPLEX_DOUBLE } group;
 
@@ -112,9 +130,47 @@ static value multiply(value a, value b)
     return product;
 }
 
+/* The same, but that a factor of exactly 1 + 0i is left out. */
+static value multiply_but_one(value a, value b)
+{
+    const ek_c64 one = {1, 0};
+    const ek_c128 one_wide = {1, 0};
+    bool wide = a.group == COMPLEX_DOUBLE;
+    if (a.group != COMPLEX_FLOAT && !wide)
+        return multiply(a, b);
+    if (wide ? memcmp(&a.z, &one_wide, sizeof a.z) == 0 : memcmp(&a.c, &one, sizeof a.c) == 0)
+        return b;
+    if (wide ? memcmp(&b.z, &one_wide, sizeof b.z) == 0 : memcmp(&b.c, &one, sizeof b.c) == 0)
+        return a;
+    return multiply(a, b);
+}
+
 static bool is_nan(value a)
 {
-    return a.group == FLOAT ? a.f != a.f : a.group == DOUBLE && a.d != a.d;
+    switch (a.group) {
+    case FLOAT:
+        return a.f != a.f;
+    case DOUBLE:
+        return a.d != a.d;
+    case COMPLEX_FLOAT:
+        return a.c.re != a.c.re || a.c.im != a.c.im;
+    case COMPLEX_DOUBLE:
+        return a.z.re != a.z.re || a.z.im != a.z.im;
+    default:
+        return false;
+    }
+}
+
+/* |x| of floating and complex numbers, or of complex ones |re| + |im|. */
+static value absolute(value a, bool of_parts)
+{
+    bool wide = a.group == DOUBLE || a.group == COMPLEX_DOUBLE;
+    value size = {.group = wide ? DOUBLE : FLOAT, .f = fabsf(a.f), .d = fabs(a.d)};
+    if (a.group == COMPLEX_FLOAT)
+        size.f = of_parts ? fabsf(a.c.re) + fabsf(a.c.im) : ek_body_abs_c64(a.c);
+    if (a.group == COMPLEX_DOUBLE)
+        size.d = of_parts ? fabs(a.z.re) + fabs(a.z.im) : ek_body_abs_c128(a.z);
+    return size;
 }
 
 static bool is_less(value a, value b)
@@ -177,15 +233,22 @@ static value reduce(combine *combine, int64_t n, const value *x)
     return result;
 }
 
-/* The first of equals, or the first NaN: of the largest, or of the smallest. */
-static void find(ek_dtype dtype, bool largest, int64_t n, const void *x, int64_t *out)
+/* The first of equals, or the first NaN: of the largest, or of the smallest. "nan...": NaN comes
+ * last. "ia...": of absolute values. */
+static void find(const char *op, ek_dtype dtype, int64_t n, const void *x, int64_t *out)
 {
+    bool largest = op[strlen(op) - 1] == 'x', no_nan = op[0] == 'n', sizes = op[0] == 'i';
     *out = 0;
     for (int64_t i = 1; i < n; i++) {
         value a = load(dtype, x, i), b = load(dtype, x, *out);
+        if (sizes) {
+            a = absolute(a, true);
+            b = absolute(b, true);
+        }
         bool equal = a.group == FLOAT ? a.f == b.f : a.group == DOUBLE && a.d == b.d;
         bool wins = largest ? is_less(b, a) : is_less(a, b);
-        if (!is_nan(b) && (is_nan(a) || (!equal && wins)))
+        if (is_nan(a) || is_nan(b) ? is_nan(no_nan ? b : a) && !is_nan(no_nan ? a : b)
+                                   : !equal && wins)
             *out = i;
     }
 }
@@ -204,6 +267,14 @@ static bool is_zero(value a)
     default:
         return a.u == 0;
     }
+}
+
+static int64_t count_nan(ek_dtype dtype, int64_t n, const void *x)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += is_nan(load(dtype, x, i));
+    return count;
 }
 
 static int64_t count_nonzero(ek_dtype dtype, int64_t n, const void *x)
@@ -234,29 +305,113 @@ static value to_double(value a)
     return a;
 }
 
+/* The larger and the smaller one, where NaN counts for nothing. */
+
+static value larger_number(value a, value b)
+{
+    return is_nan(b) || (!is_nan(a) && is_less(b, a)) ? a : b;
+}
+
+static value smaller_number(value a, value b)
+{
+    return is_nan(b) || (!is_nan(a) && is_less(a, b)) ? a : b;
+}
+
+static value number(group group, double x)
+{
+    return (value){
+        .group = group, .u = (uint64_t)x, .f = (float)x, .d = x, .c = {(float)x, 0}, .z = {x, 0}};
+}
+
+/* Of all but NaN, in float64: their sum, where NaN is -0, which changes none, over their number. */
+static void mean_of_numbers(ek_dtype dtype, int64_t n, const void *x, void *out)
+{
+    value *values = allocate(n, sizeof *values);
+    for (int64_t i = 0; i < n; i++) {
+        value element = load(dtype, x, i);
+        double wide = element.group == FLOAT ? (double)element.f : element.d;
+        values[i] = number(DOUBLE, is_nan(element) ? -0.0 : wide);
+    }
+    double sum = n > 0 ? reduce(add, n, values).d : 0;
+    store(dtype, number(DOUBLE, sum / (double)(n - count_nan(dtype, n, x))), out, 0);
+    free(values);
+}
+
+/* Sums, products and extremes: how two values are combined, of all and of those that are not NaN,
+ * and what no element and NaN count as. */
+typedef struct rule {
+    const char *op;
+    combine *combine, *combine_numbers;
+    double nothing;
+    bool replaces; /* NaN by `nothing` */
+} rule;
+
+/* The rule of an operation, of "nanOP" or of "OP_abs". */
+static const rule *rule_of(const char *op)
+{
+    static const rule rules[] = {
+        {"sum", add, add, 0, true},
+        {"norm1", add, add, 0, true},
+        {"prod", multiply_but_one, multiply_but_one, 1, true},
+        {"max", larger, larger_number, 0, false},
+        {"min", smaller, smaller_number, 0, false},
+        {"mean", add, add, 0, true},
+    };
+    op += is_of_numbers(op) ? 3 : 0;
+    size_t length = has_end(op, "_abs") ? strlen(op) - 4 : strlen(op);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (strlen(rules[i].op) == length && strncmp(op, rules[i].op, length) == 0)
+            return &rules[i];
+    }
+    return NULL;
+}
+
+bool ek_reference_knows(const char *op)
+{
+    return rule_of(op) || counts_nan(op) || strstr(op, "arg") || strncmp(op, "ia", 2) == 0 ||
+           strncmp(op + (is_of_numbers(op) ? 3 : 0), "cum", 3) == 0;
+}
+
+static void count(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
+{
+    int64_t found = counts_nan(op) ? n - count_nan(dtype, n, x) : count_nonzero(dtype, n, x);
+    if (op[0] == 'c')
+        *(int64_t *)out = found;
+    else
+        *(ek_b8 *)out = op[0] == 'e' ? found < n : found >= (op[1] == 'n' ? 1 : n);
+}
+
 void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
 {
-    if (strncmp(op, "arg", 3) == 0) {
-        find(dtype, strcmp(op, "argmax") == 0, n, x, out);
+    const rule *rule = rule_of(op);
+    if (strstr(op, "arg") || strncmp(op, "ia", 2) == 0) {
+        find(op, dtype, n, x, out);
         return;
     }
-    if (strcmp(op, "count_nonzero") == 0) {
-        *(int64_t *)out = count_nonzero(dtype, n, x);
+    if (!rule) { /* any, all, and what counts */
+        count(op, dtype, n, x, out);
         return;
     }
-    if (strcmp(op, "any") == 0 || strcmp(op, "all") == 0) {
-        *(ek_b8 *)out = count_nonzero(dtype, n, x) >= (op[1] == 'n' ? 1 : n);
+    bool numbers = is_of_numbers(op), mean = has_end(op, "mean");
+    bool sizes = has_end(op, "_abs") || has_end(op, "1"), sum = rule->replaces && !mean;
+    if (numbers && mean) {
+        mean_of_numbers(dtype, n, x, out);
         return;
     }
-    bool mean = strcmp(op, "mean") == 0, sum = strcmp(op, "sum") == 0;
     bool integer = dtype < EK_F16;
     ek_dtype result = integer && mean ? EK_F64 : integer && sum ? EK_I64 : dtype;
+    if (sizes)
+        result = dtype == EK_C64 ? EK_F32 : dtype == EK_C128 ? EK_F64 : dtype;
     value *values = allocate(n, sizeof *values);
-    for (int64_t i = 0; i < n; i++)
-        values[i] = mean ? to_double(load(dtype, x, i)) : load(dtype, x, i);
-    value total = {.group = SIGNED};
+    for (int64_t i = 0; i < n; i++) {
+        value element = mean ? to_double(load(dtype, x, i)) : load(dtype, x, i);
+        if (numbers && rule->replaces && is_nan(element))
+            element = number(element.group, rule->nothing);
+        values[i] = sizes ? absolute(element, false) : element;
+    }
+    value total = number(SIGNED, rule->nothing);
     if (n > 0)
-        total = reduce(mean || sum ? add : strcmp(op, "max") == 0 ? larger : smaller, n, values);
+        total = reduce(numbers ? rule->combine_numbers : rule->combine, n, values);
     store(result, mean ? divide(total, n) : total, out, 0);
     free(values);
 }
@@ -309,10 +464,15 @@ static void scan_parts(combine *combine, int64_t length, int64_t n, value *v)
 
 void ek_reference_scan(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out)
 {
-    bool sum = strcmp(op, "cumsum") == 0, product = strcmp(op, "cumprod") == 0;
+    bool no_nan = is_of_numbers(op);
+    const char *of = no_nan ? op + 3 : op;
+    bool sum = strcmp(of, "cumsum") == 0, product = strcmp(of, "cumprod") == 0;
     value *values = allocate(n, sizeof *values);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         values[i] = load(dtype, x, i);
+        if (no_nan && is_nan(values[i]))
+            values[i] = number(values[i].group, product ? 1 : 0);
+    }
     scan_parts(sum                         ? add
                : product                   ? multiply
                : strcmp(op, "cummax") == 0 ? larger
@@ -358,12 +518,6 @@ static value inverse_root(value x, value eps)
 static bool equal(value a, value b)
 {
     return a.group == FLOAT ? a.f == b.f : a.d == b.d;
-}
-
-/* The larger one, where NaN counts for nothing. */
-static value larger_number(value a, value b)
-{
-    return is_nan(b) || (!is_nan(a) && is_less(b, a)) ? a : b;
 }
 
 typedef enum shape { SOFTMAX, LOG_SOFTMAX, LOGSUMEXP, LAYER_NORM, RMS_NORM } shape;

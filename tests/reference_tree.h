@@ -8,8 +8,11 @@
 
 #include "einkorn/dtype.h"
 
-/* The result of an operation ("sum", "mean", "max", "min", "argmax", "argmin", "any", "all",
- * "count_nonzero") on n elements, in the output's dtype. */
+/* True of the reductions and scans below. */
+bool ek_reference_knows(const char *op);
+
+/* The result of a reduction to a number or to an index, but for moments, by its name, on n elements,
+ * in the output's dtype. */
 void ek_reference_reduce(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
 
 /* Beside x, what norms take: n elements each, or null. */
@@ -23,7 +26,7 @@ typedef struct ek_reference_affine {
 void ek_reference_rowwise(const char *op, ek_dtype dtype, int64_t n, const void *x,
                           const ek_reference_affine *affine, void *out);
 
-/* The n results of "cumsum", "cumprod", "cummax" or "cummin" on a row, by the rule of
+/* The n results of "cumsum", "cumprod", "cummax", "cummin", "nancumsum" or "nancumprod" on a row, by the rule of
  * src/prefixes.h, in the output's dtype. */
 void ek_reference_scan(const char *op, ek_dtype dtype, int64_t n, const void *x, void *out);
 
