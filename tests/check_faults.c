@@ -214,10 +214,17 @@ static void prepare(const ek_typed_test *test)
     ck_assert_int_eq(problem_infer(&p->problem, p->output), EK_OK);
 }
 
+/* Windows over images take shapes and lengths of their own, which typed_call does not make. */
+static bool has_window(const ek_op_info *op)
+{
+    problem_form form = problem_form_of(op);
+    return form == FORM_IMAGE || form == FORM_CONV;
+}
+
 static void prepare_all(void)
 {
     for (int i = 0; i < ek_typed_test_count; i++) {
-        if (!is_known(ek_typed_tests[i]->info))
+        if (!is_known(ek_typed_tests[i]->info) && !has_window(ek_typed_tests[i]->info))
             prepare(ek_typed_tests[i]);
     }
 }
