@@ -146,13 +146,12 @@ static ek_status in_order(const char *name, ek_conv_call *call, int array, int64
     return EK_OK;
 }
 
-ek_status ek_conv_typed(const ek_op_info *op, int32_t loop, const ek_conv_shape *shape,
-                        const void *a, const void *b, void *out, ek_conv_call *call)
+ek_status ek_conv_typed(const char *name, const ek_op_info *op, int32_t loop,
+                        const ek_conv_shape *shape, const void *a, const void *b, void *out,
+                        ek_conv_call *call)
 {
-    char name[EK_TYPED_CALL_TEXT];
     const void *const data[] = {out, a, b};
     int64_t count[3];
-    ek_typed_call(op, loop, name);
     if (!shape)
         return ek_fail(EK_INVALID_ARGUMENT, "%s: shape is null", name);
     memset(call, 0, sizeof *call);

@@ -31,9 +31,10 @@ typedef ek_status ek_conv_fn(ek_queue *queue, const ek_conv_call *call);
 ek_status ek_conv_arrays(ek_queue *queue, const ek_op_info *op, const ek_array *a,
                          const ek_array *b, const ek_scalar *params, ek_array *out);
 
-/* Checks a typed call and describes it: a and b are the inputs in their order. */
-ek_status ek_conv_typed(const ek_op_info *op, int32_t loop, const ek_conv_shape *shape,
-                        const void *a, const void *b, void *out, ek_conv_call *call);
+/* Checks the typed call of that name and describes it: a and b are the inputs in their order. */
+ek_status ek_conv_typed(const char *name, const ek_op_info *op, int32_t loop,
+                        const ek_conv_shape *shape, const void *a, const void *b, void *out,
+                        ek_conv_call *call);
 
 /* What a backend does for a call, in order. */
 typedef struct ek_conv_backend {

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "einkorn/body.h"
+#include "fresh.h"
 
 /* args: the value. */
 static ek_status compute(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
@@ -49,28 +50,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
                        const ek_param *params, ek_output *out)
 {
     (void)in;
-    const ek_param *wanted = ek_find_param(param_count, params, "dtype");
-    const ek_param *lengths = ek_find_param(param_count, params, "shape");
-    if (wanted && (wanted->integer < 0 || wanted->integer >= EK_DTYPES))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: dtype is %lld: must be 0 to %d", op->call,
-                       (long long)wanted->integer, EK_DTYPES - 1);
-    if (lengths && (lengths->count < 0 || lengths->count > EK_MAX_NDIM))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has %d lengths: must be 0 to %d", op->call,
-                       (int)lengths->count, EK_MAX_NDIM);
-    if (lengths && lengths->count > 0 && !lengths->list)
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: shape is null with %d lengths", op->call,
-                       (int)lengths->count);
-    for (int32_t d = 0; lengths && d < lengths->count; d++) {
-        if (lengths->list[d] < 0)
-            return ek_fail(EK_INVALID_ARGUMENT,
-                           "%s: shape has a length of %lld: must not be negative", op->call,
-                           (long long)lengths->list[d]);
-    }
-    for (int32_t d = 0; lengths && d < lengths->count; d++)
-        out->shape[d] = lengths->list[d];
-    out->dtype = wanted ? (ek_dtype)wanted->integer : EK_F32;
-    out->ndim = lengths ? lengths->count : 0;
-    return EK_OK;
+    return ek_infer_fresh(op, param_count, params, EK_F32, out);
 }
 
 /* A real number as one element of a dtype, by the rules of ek_cast. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "fresh.h"
 #include "typed.h"
 
 /* Adds the operands that stand for the last two indices. */
@@ -86,15 +87,14 @@ static ek_status refuse_lengths(const char *call, int64_t rows, int64_t columns)
                    call, rows, columns, EK_MAX_COUNT);
 }
 
-ek_status ek_grid_typed(ek_queue *queue, const ek_op_info *op, int32_t loop, int64_t rows,
-                        int64_t columns, const void *x, const ek_scalar *params, void *out)
+ek_status ek_grid_typed(ek_queue *queue, const char *call, const ek_op_info *op, int32_t loop,
+                        int64_t rows, int64_t columns, const void *x, const ek_scalar *params,
+                        void *out)
 {
-    char call[EK_TYPED_CALL_TEXT];
     ek_operand operands[4];
     int64_t n, shape[2] = {rows, columns};
     uint8_t size[2];
     void *const data[] = {out, (void *)x};
-    ek_typed_call(op, loop, call);
     if (rows < 0 || columns < 0 || __builtin_mul_overflow(rows, columns, &n) || n > EK_MAX_COUNT)
         return refuse_lengths(call, rows, columns);
     size[0] = size[1] = (uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].out[0]);
@@ -114,38 +114,15 @@ ek_status ek_grid_typed(ek_queue *queue, const ek_op_info *op, int32_t loop, int
 
 /* ---- by the row alone */
 
-static ek_status infer_fresh(const ek_op_info *op, int32_t count, const ek_param *params,
-                             ek_output *out)
-{
-    const ek_param *dtype = ek_find_param(count, params, "dtype");
-    const ek_param *shape = ek_find_param(count, params, "shape");
-    int32_t loop = 0, ndim = shape ? shape->count : 0;
-    if (dtype && (dtype->integer < 0 || dtype->integer >= EK_DTYPES))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: dtype is %lld: must be 0 to %d", op->call,
-                       (long long)dtype->integer, EK_DTYPES - 1);
-    out->dtype = dtype ? (ek_dtype)dtype->integer : EK_F32;
-    EK_TRY(find_loop(op, out->dtype, &loop));
-    if (ndim < 0 || ndim > EK_MAX_NDIM || (ndim > 0 && !shape->list))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has %d lengths: must be 0 to %d, not null",
-                       op->call, (int)ndim, EK_MAX_NDIM);
-    out->ndim = ndim;
-    for (int32_t d = 0; d < ndim; d++) {
-        if (shape->list[d] < 0)
-            return ek_fail(EK_INVALID_ARGUMENT,
-                           "%s: shape has a length of %lld: must not be negative", op->call,
-                           (long long)shape->list[d]);
-        out->shape[d] = shape->list[d];
-    }
-    return EK_OK;
-}
-
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
                        const ek_param *params, ek_output *out)
 {
     ek_operand x;
     int32_t loop = 0;
-    if (op->inputs == 0)
-        return infer_fresh(op, param_count, params, out);
+    if (op->inputs == 0) {
+        EK_TRY(ek_infer_fresh(op, param_count, params, EK_F32, out));
+        return find_loop(op, out->dtype, &loop);
+    }
     EK_TRY(ek_operand_describe(op->call, op->input_names[0], in[0], &x));
     EK_TRY(find_loop(op, x.dtype, &loop));
     out->dtype = x.dtype;

@@ -32,9 +32,10 @@ extern const ek_kind ek_kind_grid;
 ek_status ek_grid_array(ek_queue *queue, const ek_op_info *op, const ek_array *x,
                         const ek_scalar *params, ek_array *out);
 
-/* A typed call, of every variant; `params` are the loop's, EK_MAX_PARAMS of them. */
-ek_status ek_grid_typed(ek_queue *queue, const ek_op_info *op, int32_t loop, int64_t rows,
-                        int64_t columns, const void *x, const ek_scalar *params, void *out);
+/* A typed call of that name, of every variant; `params` are the loop's, EK_MAX_PARAMS of them. */
+ek_status ek_grid_typed(ek_queue *queue, const char *call, const ek_op_info *op, int32_t loop,
+                        int64_t rows, int64_t columns, const void *x, const ek_scalar *params,
+                        void *out);
 
 /* Note [Places as operands]
  *

@@ -165,15 +165,13 @@ static bool count_elements(int64_t planes, const int64_t *size, int64_t *count)
            area <= EK_MAX_COUNT;
 }
 
-ek_status ek_image_typed(const ek_op_info *op, int32_t loop, int64_t planes, int64_t height,
-                         int64_t width, const ek_scalar *params, void *const *data,
+ek_status ek_image_typed(const char *name, const ek_op_info *op, int32_t loop, int64_t planes,
+                         int64_t height, int64_t width, const ek_scalar *params, void *const *data,
                          ek_image_call *call)
 {
-    char name[EK_TYPED_CALL_TEXT];
     uint8_t size[EK_MAX_OPERANDS];
     int64_t count[EK_IMAGE_OPERANDS];
     ek_window *window = &call->window;
-    ek_typed_call(op, loop, name);
     EK_TRY(ek_params_check_typed(name, op, &op->loops[loop], params));
     take_params(op, params, window);
     if (planes < 0 || height < 0 || width < 0)

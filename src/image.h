@@ -16,10 +16,11 @@ extern const ek_kind ek_kind_scale_bwd; /* one of the size before */
 ek_status ek_image(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                    const ek_scalar *params, ek_array *out);
 
-/* Checks a typed call and describes it: data[] are the output and the inputs, in C order; height
- * and width are those of the image that windows lie over, or of the one that is scaled. */
-ek_status ek_image_typed(const ek_op_info *op, int32_t loop, int64_t planes, int64_t height,
-                         int64_t width, const ek_scalar *params, void *const *data,
+/* Checks the typed call of that name and describes it: data[] are the output and the inputs, in C
+ * order; height and width are those of the image that windows lie over, or of the one that is
+ * scaled. */
+ek_status ek_image_typed(const char *name, const ek_op_info *op, int32_t loop, int64_t planes,
+                         int64_t height, int64_t width, const ek_scalar *params, void *const *data,
                          ek_image_call *call);
 
 /* Operand k's plane of that number begins behind its data by offset[k] elements. */

@@ -6,6 +6,7 @@
 
 #include "backend.h"
 #include "call.h"
+#include "fresh.h"
 #include "integer.h"
 
 /* How many parameters of an operation without an input say what comes out. The offset is before
@@ -54,9 +55,6 @@ ek_status ek_random_check_bounds(const char *call, const ek_op_info *op, int32_t
                                  const ek_scalar *params)
 {
     ek_dtype dtype = (ek_dtype)op->loops[loop].out[0];
-    char typed[EK_TYPED_CALL_TEXT];
-    if (!call)
-        call = ek_typed_call(op, loop, typed);
     if (op->params[0].type[0] == 'i')
         return check_integers(call, dtype, params[0].i64, params[1].i64);
     if (dtype == EK_F64)
@@ -166,33 +164,6 @@ ek_status ek_random_array(ek_queue *queue, const ek_op_info *op, const ek_array 
     return ek_call(compute, queue, op, in, params, out);
 }
 
-/* What comes out of an operation without an input. */
-static ek_status infer_from_params(const ek_op_info *op, int32_t param_count,
-                                   const ek_param *params, ek_output *out)
-{
-    const ek_param *wanted = ek_find_param(param_count, params, "dtype");
-    const ek_param *lengths = ek_find_param(param_count, params, "shape");
-    out->dtype = (ek_dtype)op->loops[0].out[0];
-    if (wanted && (wanted->integer < 0 || wanted->integer >= EK_DTYPES))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: dtype is %" PRId64 ": must be 0 to %d", op->call,
-                       wanted->integer, EK_DTYPES - 1);
-    if (wanted)
-        out->dtype = (ek_dtype)wanted->integer;
-    out->ndim = lengths ? lengths->count : 0;
-    if (out->ndim < 0 || out->ndim > EK_MAX_NDIM || (out->ndim > 0 && !lengths->list))
-        return ek_fail(EK_INVALID_ARGUMENT, "%s: shape has %d lengths%s: must be 0 to %d", op->call,
-                       (int)out->ndim, out->ndim > 0 && !lengths->list ? " and is null" : "",
-                       EK_MAX_NDIM);
-    for (int32_t d = 0; d < out->ndim; d++) {
-        out->shape[d] = lengths->list[d];
-        if (out->shape[d] < 0)
-            return ek_fail(EK_INVALID_ARGUMENT,
-                           "%s: shape has a length of %" PRId64 ": must not be negative", op->call,
-                           out->shape[d]);
-    }
-    return EK_OK;
-}
-
 static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t param_count,
                        const ek_param *params, ek_output *out)
 {
@@ -205,7 +176,7 @@ static ek_status infer(const ek_op_info *op, const ek_array *const *in, int32_t 
         out->ndim = x.ndim;
         memcpy(out->shape, x.shape, (size_t)x.ndim * sizeof *out->shape);
     } else {
-        EK_TRY(infer_from_params(op, param_count, params, out));
+        EK_TRY(ek_infer_fresh(op, param_count, params, (ek_dtype)op->loops[0].out[0], out));
     }
     EK_TRY(find_loop(op, out->dtype, &loop));
     ek_params_by_name(op, param_count, params, given);

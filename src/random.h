@@ -27,7 +27,7 @@ typedef struct ek_random_work {
 extern const ek_kind ek_kind_random;
 
 /* Refuses the bounds `low` and `high`, an operation's first two parameters, that are not finite and
- * in order, or that the loop's integers do not reach. A null call is the loop's typed call. */
+ * in order, or that the loop's integers do not reach. */
 ek_status ek_random_check_bounds(const char *call, const ek_op_info *op, int32_t loop,
                                  const ek_scalar *params);
 

@@ -42,11 +42,10 @@ static ek_status check_operands(const char *call, const ek_op_info *op, int64_t 
     return EK_OK;
 }
 
-ek_status ek_rowbackward_typed(ek_queue *queue, const ek_op_info *op, int32_t loop, int64_t rows,
-                               int64_t n, void *const *data, unsigned shared,
-                               const ek_scalar *params)
+ek_status ek_rowbackward_typed(ek_queue *queue, const char *call, const ek_op_info *op,
+                               int32_t loop, int64_t rows, int64_t n, void *const *data,
+                               unsigned shared, const ek_scalar *params)
 {
-    char call[EK_TYPED_CALL_TEXT];
     int64_t size;
     uint8_t bytes = (uint8_t)ek_dtype_size((ek_dtype)op->loops[loop].dtype);
     ek_rowbackward_work work; /* large, so only what one dimension needs is set */
@@ -55,15 +54,15 @@ ek_status ek_rowbackward_typed(ek_queue *queue, const ek_op_info *op, int32_t lo
         return ek_fail(EK_INVALID_ARGUMENT,
                        "%s: rows is %" PRId64 " and n %" PRId64
                        ": must not be negative, and at most %" PRId64 " elements in all",
-                       ek_typed_call(op, loop, call), rows, n, EK_MAX_COUNT);
+                       call, rows, n, EK_MAX_COUNT);
     for (int32_t k = 0; k < op->param_count - 1; k++) {
         const ek_param_info *info = &op->params[k];
         double value = op->loops[loop].dtype == EK_F64 ? params[k].f64 : (double)params[k].f32;
         if (EK_UNLIKELY(info->allowed && !ek_within(value, info->least, info->most)))
-            return ek_check_value(ek_typed_call(op, loop, call), info, value);
+            return ek_check_value(call, info, value);
     }
     if (size > 0)
-        EK_TRY(check_operands(ek_typed_call(op, loop, call), op, rows, n, data, shared, bytes));
+        EK_TRY(check_operands(call, op, rows, n, data, shared, bytes));
     work.operands = 1 + op->inputs;
     work.ndim = 1;
     work.rows = work.shape[0] = rows;

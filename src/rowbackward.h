@@ -33,11 +33,12 @@ extern const ek_kind ek_kind_rowbackward;
 ek_status ek_rowbackward_array(ek_queue *queue, const ek_op_info *op, const ek_array *const *in,
                                const ek_scalar *params, ek_array *const *out);
 
-/* A typed call: rows of n elements one after the other. data[] are the output and the inputs; of an
- * input whose bit is set in `shared` there is one row for all. `params` are the loop's. */
-ek_status ek_rowbackward_typed(ek_queue *queue, const ek_op_info *op, int32_t loop, int64_t rows,
-                               int64_t n, void *const *data, unsigned shared,
-                               const ek_scalar *params);
+/* A typed call of that name: rows of n elements one after the other. data[] are the output and the
+ * inputs; of an input whose bit is set in `shared` there is one row for all. `params` are the
+ * loop's. */
+ek_status ek_rowbackward_typed(ek_queue *queue, const char *call, const ek_op_info *op,
+                               int32_t loop, int64_t rows, int64_t n, void *const *data,
+                               unsigned shared, const ek_scalar *params);
 
 /* The backends' parts of it, for work that has elements. */
 ek_status ek_cpu_rowbackward(ek_queue *queue, ek_rowbackward_fn *const *kernel,

@@ -1,8 +1,8 @@
-/* Operations that give gradients, in float64, against differences of the operations whose derivatives
- * they are: of these themselves, and where their templates have an MPFR reference, of that in many more
- * digits than a double has. Along each input by itself, and along all of them at once. What is no
- * derivative (kinks, jumps, values that are none) shows in differences to either side that differ, and
- * does not count. */
+/* Operations that give gradients, in float64, against differences of the operations whose
+ * derivatives they are: of these themselves, and where their templates have an MPFR reference, of
+ * that in many more digits than a double has. Along each input by itself, and along all of them at
+ * once. What is no derivative (kinks, jumps, values that are none) shows in differences to either
+ * side that differ, and does not count. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 
 enum {
     SAMPLES = 2000,
-    /* Of a reference, whose step is 2^-FINE: the difference of two values loses as many bits, and the
-     * curvature adds as many zeros to the error. */
+    /* Of a reference, whose step is 2^-FINE: the difference of two values loses as many bits, and
+     * the curvature adds as many zeros to the error. */
     FINE = 120,
     PRECISION = 4 * FINE,
 };
@@ -103,8 +103,8 @@ static void call(const ek_op_test *test, int loop, const void *const *in, const 
     ck_assert_msg(status == EK_OK, "%s", ek_error_message());
 }
 
-/* The forward operation's result where every input has gone `steps` steps in its direction; `at` is where
- * the inputs then are. */
+/* The forward operation's result where every input has gone `steps` steps in its direction; `at` is
+ * where the inputs then are. */
 static void go(const subject *s, double steps, double *const *at, double *result)
 {
     const void *in[EK_MAX_INPUTS];
@@ -126,8 +126,8 @@ static void differentiate(subject *s)
     call(s->test, s->loop, in, s->params, (void *const *)s->out);
 }
 
-/* What the operation gives for a sample in the direction: of each input its gradient times how far it
- * goes. */
+/* What the operation gives for a sample in the direction: of each input its gradient times how far
+ * it goes. */
 static double gradient_along(const subject *s, int64_t i)
 {
     double sum = 0;
@@ -138,9 +138,10 @@ static double gradient_along(const subject *s, int64_t i)
     return sum;
 }
 
-/* Compares a sample with the differences to the left and to the right, which may be off by `error` and
- * differ by `bend` where there is a derivative. */
-static bool agrees(const subject *s, int64_t i, double left, double right, double error, double bend)
+/* Compares a sample with the differences to the left and to the right, which may be off by `error`
+ * and differ by `bend` where there is a derivative. */
+static bool agrees(const subject *s, int64_t i, double left, double right, double error,
+                   double bend)
 {
     double size = 1 + fabs(left) + fabs(right);
     if (!(fabs(right - left) <= bend * size))
@@ -151,10 +152,10 @@ static bool agrees(const subject *s, int64_t i, double left, double right, doubl
 
 static void wrong(const subject *s, int64_t i, double left, double right, const char *what)
 {
-    ck_abort_msg("%s: sample %d of %s, %.17g: the gradient is %.17g, %s gives %.17g", s->test->info->name,
-                 (int)i, s->forward->info->name,
-                 s->way[0] ? ((double *)s->in[0])[i] : ((double *)s->in[1])[i], gradient_along(s, i),
-                 what, (left + right) / 2 * s->gradient[i]);
+    ck_abort_msg("%s: sample %d of %s, %.17g: the gradient is %.17g, %s gives %.17g",
+                 s->test->info->name, (int)i, s->forward->info->name,
+                 s->way[0] ? ((double *)s->in[0])[i] : ((double *)s->in[1])[i],
+                 gradient_along(s, i), what, (left + right) / 2 * s->gradient[i]);
 }
 
 static bool counts(double left, double right, double bend)
@@ -162,8 +163,8 @@ static bool counts(double left, double right, double bend)
     return fabs(right - left) <= bend * (1 + fabs(left) + fabs(right));
 }
 
-/* Against differences of the operation's own results. A step of 2^-18 leaves errors of about 2^-36 of
- * curvature and of rounding, more where values are large. */
+/* Against differences of the operation's own results. A step of 2^-18 leaves errors of about 2^-36
+ * of curvature and of rounding, more where values are large. */
 static void compare_results(subject *s)
 {
     double *at[EK_MAX_INPUTS], *low = doubles(), *high = doubles();

@@ -180,6 +180,7 @@ static ek_status use_wrapped_stream(const world *w)
 typedef struct prepared {
     const ek_typed_test *test;
     int loop;
+    int64_t lengths[3]; /* of the typed call */
     problem problem;
     ek_output output[EK_MAX_OUTPUTS];
 } prepared;
@@ -199,47 +200,45 @@ static bool is_known(const ek_op_info *op)
 
 static void prepare(const ek_typed_test *test)
 {
-    static const int64_t shape[] = {6, 5000}, square[] = {30, 30};
+    static const int64_t shape[] = {6, 5000}, square[] = {30, 30}, planes[] = {3};
     const ek_op_info *op = test->info;
     prepared *p = &calls[call_count++];
-    bool product = problem_form_of(op) == FORM_GEMM;
+    problem_form form = problem_form_of(op);
+    bool product = form == FORM_GEMM, window = form == FORM_IMAGE || form == FORM_CONV;
     p->test = test;
+    p->lengths[0] = window ? planes[0] : 1;
+    p->lengths[1] = window ? PROBLEM_HEIGHT : product ? 30 : 5000; /* two kernels reduce 5,000 */
+    p->lengths[2] = window ? PROBLEM_WIDTH : 2;
     for (int i = 0; i < op->loop_count; i++)
         p->loop = op->loops[i].out[0] == EK_F32 ? i : p->loop;
-    problem_init(&p->problem, op, &op->loops[p->loop], 2, product ? square : shape);
+    problem_init(&p->problem, op, &op->loops[p->loop], window ? 1 : 2,
+                 window    ? planes
+                 : product ? square
+                           : shape);
     if (product)
         problem_gemm(&p->problem, &(gemm_size){0, 30, 30, 30, false, true, 1, 0});
-    if (problem_form_of(op) == FORM_REDUCTION)
+    if (form == FORM_REDUCTION)
         problem_reduce(&p->problem, 2, false);
     ck_assert_int_eq(problem_infer(&p->problem, p->output), EK_OK);
-}
-
-/* Windows over images take shapes and lengths of their own, which typed_call does not make. */
-static bool has_window(const ek_op_info *op)
-{
-    problem_form form = problem_form_of(op);
-    return form == FORM_IMAGE || form == FORM_CONV;
 }
 
 static void prepare_all(void)
 {
     for (int i = 0; i < ek_typed_test_count; i++) {
-        if (!is_known(ek_typed_tests[i]->info) && !has_window(ek_typed_tests[i]->info))
+        if (!is_known(ek_typed_tests[i]->info))
             prepare(ek_typed_tests[i]);
     }
 }
 
 static ek_status typed_call(const world *w, const prepared *p)
 {
-    bool product = problem_form_of(p->test->info) == FORM_GEMM;
-    const int64_t lengths[] = {1, product ? 30 : 5000, 2}; /* which takes two kernels to reduce */
     const void *in[EK_MAX_INPUTS];
     void *out[EK_MAX_OUTPUTS];
     for (int i = 0; i < EK_MAX_OUTPUTS; i++)
         out[i] = w->memory + i * ROOM;
     for (int i = 0; i < EK_MAX_INPUTS; i++)
         in[i] = w->memory + (EK_MAX_OUTPUTS + i) * ROOM;
-    return p->test->call(w->queue, p->loop, lengths, in, out);
+    return p->test->call(w->queue, p->loop, p->lengths, in, out);
 }
 
 static ek_status array_call(const world *w, const prepared *p)

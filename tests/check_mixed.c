@@ -589,8 +589,7 @@ START_TEST(fallback_of_several_outputs)
         ck_assert_int_eq(found, i + 1);
     }
     exponent.data = o.x;
-    EK_MUST_REFUSE(ek_apply(o.queue, &frexp.info, in, 0, NULL,
-                            (ek_array *[]){&o.near, &exponent}),
+    EK_MUST_REFUSE(ek_apply(o.queue, &frexp.info, in, 0, NULL, (ek_array *[]){&o.near, &exponent}),
                    EK_OVERLAP, "mantissa at");
     ck_assert_float_eq(o.x[0], 0.75f);
     ck_assert_int_eq(ek_fallback_count(o.queue), 1);

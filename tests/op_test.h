@@ -85,8 +85,8 @@ typedef struct ek_typed_test {
     const ek_op_info *info;
 
     /* That of info->loops[loop], given three lengths: of x[outer][n][inner] where the kind works
-     * along an axis; planes, height and width of images; one with as many elements where it is elementwise; `outer` products
-     * C[n][n] = A[n][inner] B[inner][n]. */
+     * along an axis; planes, height and width of images; one with as many elements where it is
+     * elementwise; `outer` products C[n][n] = A[n][inner] B[inner][n]. */
     ek_status (*call)(ek_queue *queue, int loop, const int64_t *lengths, const void *const *in,
                       void *const *out);
 } ek_typed_test;

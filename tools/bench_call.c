@@ -104,9 +104,9 @@ static void describe_params(bench_row *row, const problem *p)
     for (int32_t i = 0; i < p->param_count; i++) {
         const ek_param *param = &p->params[i];
         if (problem_form_of(p->op) == FORM_ELEMENTWISE && length < sizeof row->params)
-            length += (size_t)snprintf(row->params + length, sizeof row->params - length,
-                                       "%s%s=%g", length ? " " : "", param->name,
-                                       problem_number_of(p->op, param));
+            length +=
+                (size_t)snprintf(row->params + length, sizeof row->params - length, "%s%s=%g",
+                                 length ? " " : "", param->name, problem_number_of(p->op, param));
         if (strncmp(param->name, "ax", 2) != 0)
             continue;
         int64_t value = param->list ? param->list[0] : param->integer;

@@ -119,8 +119,8 @@ ek_status ek_split(const ek_array *x, int32_t axis, int32_t count, const int64_t
 ek_status ek_real_part(const ek_array *x, ek_view *view);
 ek_status ek_imag_part(const ek_array *x, ek_view *view);
 
-/* The same bytes as elements of another dtype. If their sizes differ, the last axis is as much longer
- * or shorter; it must have no gaps, and it and all steps must be multiples of the new size
+/* The same bytes as elements of another dtype. If their sizes differ, the last axis is as much
+ * longer or shorter; it must have no gaps, and it and all steps must be multiples of the new size
  * (EK_SHAPE_MISMATCH). Where elements may begin is for the calls to check that use the view. */
 ek_status ek_bit_cast(const ek_array *x, ek_dtype dtype, ek_view *view);
 
