@@ -49,16 +49,23 @@ def _named(root: Path) -> set[str]:
 
 
 # Keys whose values are an operation's own names, or are seen in its loops.
-OWN = {"args", "in", "out", "outputs", "params"}
+OWN = {"args", "in", "out", "outputs", "params", "derivative_of"}
 
 
 def _features(op: Op) -> Iterator[object]:
-    """What skeletons make differently, for each loop of the operation."""
-    whole = (op.kind.name, op.has_cuda, op.meta.get("signless"), len(op.outputs),
-             [param.type for param in op.params],
-             [op.meta.get(key) for key in sorted(op.kind.keys - OWN)])
+    """What skeletons make differently, each by itself: one operation shows several, and no one needs
+    to show a combination of them."""
+    kind = op.kind.name
+    yield kind, op.has_cuda, len(op.outputs), bool(op.meta.get("signless"))
+    for param in op.params:
+        yield kind, "parameter", param.type
+    for key in sorted(op.kind.keys - OWN):
+        yield kind, key, repr(op.meta.get(key))
     for loop in op.loops:
-        yield repr((whole, _dtypes(loop), loop.any_order, _slots(op, loop)))
+        yield kind, "dtypes", repr(_dtypes(loop))
+        yield kind, "any order", loop.any_order
+        for slot in _slots(op, loop):
+            yield kind, "slot", slot, loop.t.group
 
 
 def _dtypes(loop: Loop) -> list[list[str]]:

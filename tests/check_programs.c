@@ -150,7 +150,7 @@ static void check_problem(const ek_place *place, ek_queue *queue, const ek_op_in
 
 START_TEST(every_operation)
 {
-    static const int64_t small[] = {3, 5}, wide[] = {3, 20000};
+    static const int64_t small[] = {3, 5}, wide[] = {2, 9000};
     const ek_op_info *op = ek_ops[_i];
     const ek_place *place;
     for (int at = 0; (place = place_of(at)); at++) {
@@ -167,7 +167,7 @@ END_TEST
 
 START_TEST(every_typed_call)
 {
-    static const int64_t lengths[][3] = {{3, 37, 1}, {2, 37, 5}, {1, 40000, 1}},
+    static const int64_t lengths[][3] = {{3, 37, 1}, {2, 37, 5}, {1, 20000, 1}},
                          product[] = {2, 150, 70};
     const ek_typed_test *test = ek_typed_tests[_i];
     const ek_place *place;
