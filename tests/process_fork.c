@@ -1,5 +1,6 @@
 /* Forks of a process that uses the library. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,15 +249,17 @@ int fork_beside_products(const char *device)
 /* ---- forks at any moment of what other threads do */
 
 static atomic_bool stop;
+static atomic_int opened;
 
 static void *open_and_close(void *device)
 {
-    while (!stop) {
+    for (bool first = true; !stop; first = false) {
         ek_queue *queue = open_queue(device);
         void *memory;
         MUST(ek_alloc(queue, 1000, &memory));
         MUST(ek_free(queue, memory));
         ek_queue_close(queue);
+        opened += first;
     }
     return NULL;
 }
@@ -273,7 +276,8 @@ static int open_in_child(void *context)
     return 0;
 }
 
-/* No lock of the library that a thread held at a fork keeps the child waiting. */
+/* No lock of the library that a thread held at a fork keeps the child waiting. Each thread has used
+ * OpenMP before: LLVM's cannot be forked while it meets a thread for the first time. */
 int fork_beside_opening(const char *device)
 {
     enum { THREADS = 3, FORKS = 60 };
@@ -281,6 +285,8 @@ int fork_beside_opening(const char *device)
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, open_and_close, (void *)devices[i]) == 0);
+    while (opened < THREADS)
+        sched_yield();
     for (int i = 0; i < FORKS; i++)
         REQUIRE(child_succeeds(open_in_child, NULL));
     stop = true;
