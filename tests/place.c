@@ -91,6 +91,8 @@ static void transfer(const ek_place *place, void *to, const ek_device *to_device
 
 void ek_upload(const ek_place *place, void *device, const void *host, size_t bytes)
 {
+    if (bytes == 0)
+        return; /* neither pointer need be one */
     if (place->queue->variant != EK_CUDA)
         memcpy(device, host, bytes);
     else
@@ -99,6 +101,8 @@ void ek_upload(const ek_place *place, void *device, const void *host, size_t byt
 
 void ek_download(const ek_place *place, void *host, const void *device, size_t bytes)
 {
+    if (bytes == 0)
+        return;
     if (place->queue->variant != EK_CUDA)
         memcpy(host, device, bytes);
     else
